@@ -1,0 +1,203 @@
+"""Strict YAML to frozen dataclasses: every problem is reported, with file, line and key.
+
+A model is a frozen dataclass. Its field types say what is accepted: `str`, `int`, `float`, `bool`,
+`Literal[...]`, `tuple[T, ...]` for a list, another model for a mapping, `T | None` for an optional
+value. `rules.checked(...)` adds a rule to a field.
+"""
+
+import dataclasses
+import difflib
+import types
+import typing
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+import yaml
+
+from culture.config.rules import CHECK
+from culture.errors import ConfigError, NoInputError, Problem
+
+Model = TypeVar("Model")
+
+
+def load(path: Path, model: type[Model]) -> Model:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NoInputError(f"'{path}' is not there", hint=f"touch {path} for the defaults") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError([Problem(str(path), f"is not UTF-8 at byte {error.start}")]) from None
+    except OSError as error:
+        raise NoInputError(f"cannot read '{path}': {error.strerror}") from None
+    return parse(text, model, where=str(path))
+
+
+def parse(text: str, model: type[Model], *, where: str) -> Model:
+    """The model that the text describes. An empty text gives all defaults."""
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        raise ConfigError([_syntax_problem(error, where)]) from None
+    reader = _Reader(where)
+    value = reader.read_model(node, model, "") if node is not None else reader.defaults(model)
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return typing.cast(Model, value)
+
+
+def _syntax_problem(error: yaml.YAMLError, where: str) -> Problem:
+    mark = getattr(error, "problem_mark", None)
+    line = f":{mark.line + 1}" if mark else ""
+    return Problem(where + line, f"not valid YAML: {getattr(error, 'problem', None) or error}")
+
+
+_INVALID = object()
+
+
+class _Reader:
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.problems: list[Problem] = []
+
+    def problem(self, node: yaml.Node | None, what: str, hint: str | None = None) -> object:
+        line = f":{node.start_mark.line + 1}" if node is not None else ""
+        self.problems.append(Problem(self.where + line, what, hint))
+        return _INVALID
+
+    def defaults(self, model: type[Any]) -> Any:
+        return self._construct(model, {}, None, "")
+
+    def read_model(self, node: yaml.Node, model: type[Any], within: str) -> Any:
+        if _is_null(node):
+            return self._construct(model, {}, node, within)
+        if not isinstance(node, yaml.MappingNode):
+            return self.problem(node, f"expected keys{_in(within)}, found {_found(node)}")
+        known = {f.name: f for f in dataclasses.fields(model)}
+        within = self._name_of(node, within)
+        hints = typing.get_type_hints(model)
+        values: dict[str, Any] = {}
+        seen: set[str] = set()
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            if key not in known:
+                self.problem(key_node, f"unknown key '{key}'{_in(within)}", _hint_for(key, list(known)))
+            elif key in seen:
+                self.problem(key_node, f"key '{key}' stands twice{_in(within)}")
+            else:
+                seen.add(key)
+                path = f"{within}.{key}" if within else key
+                value = self._read(value_node, hints[key], path)
+                values[key] = self._check(known[key], value, value_node, path)
+        return self._construct(model, values, node, within)
+
+    def _name_of(self, node: yaml.MappingNode, within: str) -> str:
+        """Agents are told apart by their nick, other mappings by where they stand."""
+        names = [v.value for k, v in node.value if k.value == "nick" and isinstance(v, yaml.ScalarNode)]
+        return f"agent '{names[0]}'" if names else within
+
+    def _construct(
+        self, model: type[Any], values: dict[str, Any], node: yaml.Node | None, within: str
+    ) -> Any:
+        required = [
+            f.name
+            for f in dataclasses.fields(model)
+            if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+        ]
+        missing = [name for name in required if name not in values]
+        for name in missing:
+            self.problem(node, f"missing key '{name}'{_in(within)}")
+        if missing or any(value is _INVALID for value in values.values()):
+            return _INVALID
+        return model(**values)
+
+    def _check(self, field: Any, value: Any, node: yaml.Node, path: str) -> Any:
+        check = field.metadata.get(CHECK)
+        if value is _INVALID or check is None:
+            return value
+        wrong = check(value)
+        return value if wrong is None else self.problem(node, f"'{path}': {wrong}")
+
+    def _read(self, node: yaml.Node, kind: Any, path: str) -> Any:
+        origin = get_origin(kind)
+        if origin in (types.UnionType, typing.Union):
+            if _is_null(node):
+                return None
+            kind = next(k for k in get_args(kind) if k is not types.NoneType)
+            return self._read(node, kind, path)
+        if origin is tuple:
+            return self._read_list(node, get_args(kind)[0], path)
+        if origin is Literal:
+            return self._read_choice(node, get_args(kind), path)
+        if dataclasses.is_dataclass(kind):
+            return self.read_model(node, typing.cast(type[Any], kind), path)
+        return self._read_scalar(node, kind, path)
+
+    def _read_list(self, node: yaml.Node, kind: Any, path: str) -> Any:
+        if not isinstance(node, yaml.SequenceNode):
+            return self.problem(node, f"'{path}': expected a list, found {_found(node)}")
+        values = [self._read(item, kind, f"{path}[{i}]") for i, item in enumerate(node.value)]
+        return _INVALID if any(value is _INVALID for value in values) else tuple(values)
+
+    def _read_choice(self, node: yaml.Node, choices: tuple[Any, ...], path: str) -> Any:
+        if isinstance(node, yaml.ScalarNode) and node.value in choices:
+            return node.value
+        expected = ", ".join(choices)
+        return self.problem(node, f"'{path}': expected one of {expected}, found {_found(node)}")
+
+    def _read_scalar(self, node: yaml.Node, kind: type[Any], path: str) -> Any:
+        expected = _SCALARS[kind]
+        if not isinstance(node, yaml.ScalarNode) or node.tag not in expected.tags:
+            return self.problem(node, f"'{path}': expected {expected.words}, found {_found(node)}")
+        constructor = yaml.SafeLoader("")
+        try:
+            return kind(constructor.construct_object(node))
+        except ValueError:
+            return self.problem(node, f"'{path}': expected {expected.words}, found {_found(node)}")
+        finally:
+            constructor.dispose()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Scalar:
+    words: str
+    tags: frozenset[str]
+
+
+def _tags(*names: str) -> frozenset[str]:
+    return frozenset(f"tag:yaml.org,2002:{name}" for name in names)
+
+
+_SCALARS: dict[type[Any], _Scalar] = {
+    str: _Scalar("text", _tags("str")),
+    int: _Scalar("a whole number", _tags("int")),
+    float: _Scalar("a number", _tags("int", "float")),
+    bool: _Scalar("true or false", _tags("bool")),
+}
+
+
+def _is_null(node: yaml.Node) -> bool:
+    return bool(node.tag == "tag:yaml.org,2002:null")
+
+
+def _found(node: yaml.Node) -> str:
+    match node:
+        case yaml.MappingNode():
+            return "keys"
+        case yaml.SequenceNode():
+            return "a list"
+        case _ if _is_null(node):
+            return "nothing"
+        case _:
+            return f"'{node.value}'"
+
+
+def _in(within: str) -> str:
+    if not within:
+        return ""
+    return f" in {within}" if within.startswith("agent ") else f" in '{within}'"
+
+
+def _hint_for(key: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(key, known, n=1)
+    did_you_mean = f"did you mean '{close[0]}'? " if close else ""
+    return f"{did_you_mean}known keys: {', '.join(known)}"

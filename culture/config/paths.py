@@ -1,0 +1,45 @@
+"""Where configuration, state and sockets are: below /etc and /run for services, ~/.culture for a person."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent
+SYSTEM_CONFIG = Path("/etc/culture")
+SYSTEM_RUNTIME = Path("/run/culture")
+VENDOR = Path("/usr/lib/culture/vendor")
+"""Python packages that the distribution does not have, as the culture-claude package brings them."""
+
+
+def home(env: Mapping[str, str]) -> Path:
+    """A person's own files: $CULTURE_HOME, or ~/.culture."""
+    return Path(env.get("CULTURE_HOME") or Path(env.get("HOME", "/"), ".culture"))
+
+
+def config_file(name: str, env: Mapping[str, str]) -> Path:
+    """Where `ircd.yaml` or `agents.yaml` is looked for: a person's own file first, then the system's."""
+    own = home(env) / name
+    return own if own.exists() else SYSTEM_CONFIG / name
+
+
+def state_dir(configured: str, env: Mapping[str, str]) -> Path:
+    """What is configured, else what systemd made (StateDirectory=), else a person's own."""
+    if configured:
+        return Path(configured)
+    return Path(env["STATE_DIRECTORY"]) if env.get("STATE_DIRECTORY") else home(env) / "state"
+
+
+def agent_socket(nick: str, env: Mapping[str, str]) -> Path:
+    """The IPC socket of an agent: told by the agent itself, else the system's, else a person's own."""
+    if env.get("CULTURE_SOCKET"):
+        return Path(env["CULTURE_SOCKET"])
+    system = SYSTEM_RUNTIME / f"{nick}.sock"
+    if system.exists():
+        return system
+    runtime = env.get("XDG_RUNTIME_DIR")
+    return Path(runtime, f"culture-{nick}.sock") if runtime else home(env) / "run" / f"{nick}.sock"
+
+
+def skel() -> Path:
+    """What a new agent or a first try starts from: in the tree, or inside the installed package."""
+    in_tree = PACKAGE.parent / "skel"
+    return in_tree if in_tree.is_dir() else PACKAGE / "skel"

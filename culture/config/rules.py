@@ -1,0 +1,27 @@
+"""Rules for the fields of a model: what a value must be beyond its type."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+CHECK = "check"
+Check = Callable[[Any], str | None]
+"""Returns what is wrong with a value, or None."""
+
+
+def checked(check: Check, **options: Any) -> Any:
+    """A dataclass field with a rule."""
+    return dataclasses.field(metadata={CHECK: check}, **options)
+
+
+def each(check: Check) -> Check:
+    """The rule holds for every item of a list."""
+
+    def check_all(values: Sequence[Any]) -> str | None:
+        return next((wrong for wrong in map(check, values) if wrong), None)
+
+    return check_all
+
+
+def at_least(least: int) -> Check:
+    return lambda value: None if value >= least else f"must be at least {least}, is {value}"

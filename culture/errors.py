@@ -1,0 +1,80 @@
+"""The exception tree: what can go wrong, with its exit status and what to type next.
+
+CultureError                 70  a bug of ours
+├── UsageError               64  the command line is wrong
+├── NoInputError             66  a file that was named is not there
+├── UnavailableError         69  something we need cannot be had (a port, a program, a server)
+├── TemporaryError           75  the same again later may work
+├── NotAllowedError          77  the system or a rule says no
+└── ConfigError              78  a configuration file is wrong; carries every problem found
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class CultureError(Exception):
+    exit_status: ClassVar[int] = 70
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(CultureError):
+    exit_status = 64
+
+
+class NoInputError(CultureError):
+    exit_status = 66
+
+
+class UnavailableError(CultureError):
+    exit_status = 69
+
+
+class TemporaryError(CultureError):
+    exit_status = 75
+
+
+class NotAllowedError(CultureError):
+    exit_status = 77
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong in a configuration file."""
+
+    where: str
+    what: str
+    hint: str | None = None
+
+
+class ConfigError(CultureError):
+    exit_status = 78
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(f"{p.where}: {p.what}" for p in problems))
+        self.problems = tuple(problems)
+
+
+def describe(program: str, error: CultureError) -> str:
+    """What a person reads: a line for each thing that failed, each followed by its hint."""
+    if isinstance(error, ConfigError):
+        told = [(f"{p.where}: {p.what}", p.hint) for p in error.problems]
+    else:
+        told = [(str(error), error.hint)]
+    return "".join(f"{program}: {text}\n" + (f"hint: {hint}\n" if hint else "") for text, hint in told)
+
+
+def run(program: str, body: Callable[[], int]) -> int:
+    """The exit status of a program: its own, or that of the error it ended with, told on stderr."""
+    try:
+        return body()
+    except CultureError as error:
+        sys.stderr.write(describe(program, error))
+        return error.exit_status
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,85 @@
+"""Logging: entries with fields in the journal, or plain lines on a terminal.
+
+The fields are the documented list FIELDS; each kind of entry that people search for has one
+MESSAGE_ID. Both are given as `extra=` to the logging call, by `fields()`.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+FIELDS: dict[str, str] = {
+    "CULTURE_NICK": "the agent or client that the entry is about",
+    "CULTURE_CHANNEL": "the channel where it happened",
+    "CULTURE_PEER": "who is at the other end: a nick, or an address before there is one",
+    "CULTURE_TURN": "the turn, the same in every entry about it",
+    "CULTURE_BACKEND": "what runs the agent: claude",
+    "CULTURE_COST_USD": "what the turn cost, as its backend reports it",
+    "CULTURE_OUTCOME": "how it ended: answered, silent, failed",
+    "CULTURE_DURATION_MS": "how long it took",
+}
+
+MESSAGE_IDS: dict[str, str] = {
+    "listening": "248a4d90102043c0b230cc5a86db3919",
+    "client-registered": "9bb7bf2258624ff0b44bcc2f85b5730e",
+    "client-gone": "a5ab1bfe92654698b7f965b8612e2c6a",
+    "connected": "f73afffa6ab44058bbeab1321237a66f",
+    "connection-lost": "f052232fcdc649109e509c71a8b8a397",
+    "session-started": "fe9ce9ec9ff64616b2b9e31a9a6768e1",
+    "turn-began": "1068e1c8733544dc9bcf3221cfd0b2f7",
+    "turn-ended": "44e9216141834e88bba4b37721100b2c",
+}
+
+
+def fields(kind: str | None = None, **values: object) -> dict[str, Any]:
+    """The `extra=` of an entry: its kind, and fields by their short names (`nick`, `turn`, …)."""
+    named = {f"CULTURE_{name.upper()}": str(value) for name, value in values.items() if value is not None}
+    unknown = named.keys() - FIELDS.keys()
+    if unknown:
+        raise KeyError(f"not a documented field: {', '.join(sorted(unknown))}")
+    return named if kind is None else {"MESSAGE_ID": MESSAGE_IDS[kind], **named}
+
+
+def log_to_journal_or_terminal(program: str, env: Mapping[str, str], *, verbose: bool = False) -> None:
+    """Set up logging once, at the start of a program."""
+    handler = _journal_handler(program) if _stderr_is_journal(env) else _terminal_handler()
+    logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler], force=True)
+    # What libraries have to say below a warning is about themselves.
+    for name in ("asyncio", "aiohttp", "mcp", "claude_agent_sdk"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _stderr_is_journal(env: Mapping[str, str]) -> bool:
+    """$JOURNAL_STREAM names the journal's socket; stderr may since have been redirected elsewhere."""
+    device, _, inode = env.get("JOURNAL_STREAM", "").partition(":")
+    try:
+        stderr = os.fstat(sys.stderr.fileno())
+    except (OSError, ValueError):
+        return False
+    return (device, inode) == (str(stderr.st_dev), str(stderr.st_ino))
+
+
+def _journal_handler(program: str) -> logging.Handler:
+    try:
+        # Compiled against libsystemd, so it is needed only where there is a journal.
+        from systemd.journal import JournalHandler
+    except ModuleNotFoundError:
+        return _terminal_handler()
+    handler: logging.Handler = JournalHandler(SYSLOG_IDENTIFIER=program)
+    return handler
+
+
+def _terminal_handler() -> logging.Handler:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_TerminalFormatter("%(message)s"))
+    return handler
+
+
+class _TerminalFormatter(logging.Formatter):
+    """The message alone; its level in front where it is not the ordinary one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        return text if record.levelno == logging.INFO else f"{record.levelname.lower()}: {text}"

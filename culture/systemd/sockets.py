@@ -1,0 +1,34 @@
+"""Listening sockets that the service manager opened for us."""
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from culture.errors import UnavailableError
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A socket from the manager, with the name that its unit gives it (FileDescriptorName=)."""
+
+    name: str
+    socket: socket.socket
+
+
+def passed_sockets(env: Mapping[str, str]) -> list[Passed]:
+    """What was passed to this process, in order. They are ours afterwards; a second call gives none."""
+    if "LISTEN_FDS" not in env:
+        return []
+    try:
+        # Compiled against libsystemd, so it is needed only where a manager passes sockets.
+        from systemd import daemon
+    except ModuleNotFoundError:
+        raise UnavailableError(
+            "sockets were passed by the service manager, but the Python module 'systemd' is missing",
+            hint="apt install python3-systemd",
+        ) from None
+    named = daemon.listen_fds_with_names(unset_environment=True)
+    passed = [Passed(name, socket.socket(fileno=fd)) for fd, name in named.items()]
+    for each in passed:
+        each.socket.setblocking(False)
+    return passed
