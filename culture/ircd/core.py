@@ -1,0 +1,221 @@
+"""The server: a function of what arrived. A driver carries out what it decided.
+
+The driver calls `connect`, `received`, `disconnected` and `tick`, then writes what `drain` names. One
+call is one step: nothing here waits, and nothing happens between calls.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from culture.config.ircd import IrcdConfig
+from culture.ircd.announce import announce
+from culture.ircd.events import Event, Quit
+from culture.ircd.refusal import Refusal, need_more_params
+from culture.ircd.session import READY, Phase, Session
+from culture.ircd.state import State
+from culture.ircd.user import User
+from culture.names import Folded
+from culture.protocol.capabilities import Cap
+from culture.protocol.framing import BODY_BYTES, CRLF, OVERLONG
+from culture.protocol.line import NO_TAGS, Line, MalformedLine, format_line, parse_line
+from culture.protocol.numerics import (
+    ERR_ALREADYREGISTERED,
+    ERR_INPUTTOOLONG,
+    ERR_NOTREGISTERED,
+    ERR_UNKNOWNCOMMAND,
+)
+from culture.protocol.render import Rendered
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A row of the command table: what runs, with how many parameters at least, and in which phases."""
+
+    run: Callable[["Ircd", Session, Line], None]
+    params: int = 0
+    phases: frozenset[Phase] = READY
+
+
+class Ircd:
+    def __init__(
+        self,
+        config: IrcdConfig,
+        commands: Mapping[str, Command],
+        *,
+        clock: Callable[[], float],
+        timer: Callable[[], float],
+        version: str,
+        password: str = "",
+    ) -> None:
+        self.config = config
+        self.limits = config.limits
+        self.name = config.name
+        self.version = version
+        self.password = password
+        self.commands = commands
+        self.clock = clock
+        """The time of day, which may jump; `timer` never does."""
+        self.timer = timer
+        self.started_at = clock()
+        self.state = State()
+        self.sessions: set[Session] = set()
+        self.reserved: dict[Folded, Session] = {}
+        """Nicks that clients hold which are still registering."""
+        self._dirty: dict[Session, None] = {}
+        self._overfull: list[Session] = []
+
+    # What arrives.
+
+    def connect(self, host: str, peer: str) -> Session:
+        """A new connection. `host` is what others see of where it comes from."""
+        now = self.clock()
+        user = User(host, signed_on_at=now, spoke_at=now)
+        session = Session(user, peer, connected_at=self.timer(), heard_at=self.timer())
+        user.session = session
+        self.sessions.add(session)
+        return session
+
+    def received(self, session: Session, raw: bytes) -> None:
+        """One line without its end, or OVERLONG for one that was too long."""
+        if session.phase is Phase.CLOSED:
+            return
+        session.heard_at = self.timer()
+        session.ping_sent_at = None
+        if raw == OVERLONG:
+            self.reply(session, ERR_INPUTTOOLONG, "Input line was too long")
+            return
+        try:
+            line = parse_line(raw.decode())
+        except UnicodeDecodeError:
+            self.fail(session, "*", "INVALID_UTF8", "Your line is not UTF-8 and was dropped")
+        except MalformedLine as error:
+            self.fail(session, "*", "INVALID_LINE", f"Your line was dropped: {error}")
+        else:
+            self._dispatch(session, line)
+
+    def disconnected(self, session: Session, reason: str) -> None:
+        """The connection is gone; whoever shared a channel with it learns why."""
+        self.close(session, reason)
+        self._dirty.pop(session, None)
+
+    def tick(self) -> None:
+        """Time passed: ask silent clients whether they are there, and let go of those that are not."""
+        now = self.timer()
+        for session in list(self.sessions):
+            silent_s = now - session.heard_at
+            if session.phase is Phase.REGISTERING:
+                if now - session.connected_at >= self.limits.registration_timeout_s:
+                    self.close(session, "Registration timeout")
+            elif session.ping_sent_at is not None:
+                if now - session.ping_sent_at >= self.limits.ping_timeout_s:
+                    self.close(session, f"Ping timeout: {int(silent_s)} seconds")
+            elif silent_s >= self.limits.ping_interval_s:
+                session.ping_sent_at = now
+                self.send(session, f"PING :{self.name}")
+
+    # What goes out.
+
+    def drain(self) -> list[Session]:
+        """The sessions that have something to be written, or are to be closed once it is."""
+        while self._overfull:
+            session = self._overfull.pop()
+            session.outbox.clear()
+            session.queued_bytes = 0
+            self.close(session, "SendQ exceeded")
+        dirty = list(self._dirty)
+        self._dirty.clear()
+        return dirty
+
+    def send(self, session: Session, line: str) -> None:
+        self._queue(session, Rendered(line, self.clock(), NO_TAGS).form(session.form))
+
+    def reply(self, session: Session, numeric: str, *params: str, trailing: bool = True) -> None:
+        """A numeric. Its last parameter has a colon unless it is a word that clients expect bare."""
+        line = format_line(numeric, session.user.nick, *params, source=self.name, trailing=trailing)
+        self.send(session, line)
+
+    def room_for(self, session: Session, numeric: str, *params: str) -> int:
+        """How many bytes of text fit in a reply with these parameters."""
+        head = format_line(numeric, session.user.nick, *params, "", source=self.name)
+        return BODY_BYTES - len(CRLF) - len(head.encode())
+
+    def refuse(self, session: Session, refusal: Refusal) -> None:
+        *middle, text = refusal.params
+        self.reply(session, refusal.numeric, *map(_one_word, middle), text)
+
+    def fail(self, session: Session, command: str, code: str, text: str) -> None:
+        """A failure that no numeric says (IRCv3 standard-replies)."""
+        if Cap.STANDARD_REPLIES in session.caps:
+            line = format_line("FAIL", command, code, text, source=self.name, trailing=True)
+        else:
+            line = format_line("NOTICE", session.user.nick, text, source=self.name, trailing=True)
+        self.send(session, line)
+
+    def publish(self, event: Event) -> None:
+        """The one road of every event: it takes effect, and everyone concerned is told."""
+        told = announce(event, self.state)
+        self.state.apply(event)
+        rendered = Rendered(told.line, event.at, told.tags)
+        for user in told.audience:
+            session = user.session
+            if session is None or (user is told.not_to and Cap.ECHO_MESSAGE not in session.caps):
+                continue
+            if told.needs_tags and Cap.MESSAGE_TAGS not in session.caps:
+                continue
+            self._queue(session, rendered.form(session.form))
+
+    def close(self, session: Session, reason: str) -> None:
+        """Say goodbye, tell the others, forget the session. The driver hangs up after the last byte."""
+        if session.phase is Phase.CLOSED:
+            return
+        was_registered = session.phase is Phase.REGISTERED
+        self.send(
+            session, format_line("ERROR", f"Closing Link: {session.user.host} ({reason})", trailing=True)
+        )
+        session.phase = Phase.CLOSED
+        session.close_reason = reason
+        self.sessions.discard(session)
+        if was_registered:
+            self.publish(Quit(session.user, reason, self.clock()))
+        else:
+            self.release_nick(session)
+
+    def release_nick(self, session: Session) -> None:
+        """Give up the nick that a registering client holds."""
+        if self.reserved.get(session.user.key) is session:
+            del self.reserved[session.user.key]
+
+    # Inside.
+
+    def _queue(self, session: Session, data: bytes) -> None:
+        """Never waits: a reader that is too slow pays alone, with its connection, at the next drain."""
+        if session.phase is Phase.CLOSED or session.queued_bytes > self.limits.sendq_bytes:
+            return
+        session.outbox.append(data)
+        session.queued_bytes += len(data)
+        self._dirty[session] = None
+        if session.queued_bytes > self.limits.sendq_bytes:
+            self._overfull.append(session)
+
+    def _dispatch(self, session: Session, line: Line) -> None:
+        try:
+            self._run(session, line)
+        except Refusal as refusal:
+            self.refuse(session, refusal)
+
+    def _run(self, session: Session, line: Line) -> None:
+        command = self.commands.get(line.command)
+        if session.phase is Phase.REGISTERING and (command is None or session.phase not in command.phases):
+            raise Refusal(ERR_NOTREGISTERED, "You have not registered")
+        if command is None:
+            raise Refusal(ERR_UNKNOWNCOMMAND, line.command, "Unknown command")
+        if session.phase not in command.phases:
+            raise Refusal(ERR_ALREADYREGISTERED, "You may not reregister")
+        if len(line.params) < command.params:
+            raise need_more_params(line.command)
+        command.run(self, session, line)
+
+
+def _one_word(param: str) -> str:
+    """A refusal repeats what the client wrote, which need not fit in the middle of a line."""
+    return "*" if not param or param.startswith(":") or " " in param else param

@@ -1,0 +1,43 @@
+"""Mode changes: reading what was asked, and telling what took effect."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from culture.ircd.channel import PREFIXES, Flag, Status
+
+USER_LETTERS: Final = "i"
+CHANNEL_LETTERS: Final = "".join(sorted([*Flag, *Status]))
+PARAMETER_LETTERS: Final = "".join(sorted(Status))
+MOST_PARAMETERS: Final = 10
+"""How many changes with a parameter one command can make (ISUPPORT MODES)."""
+
+PREFIX_TOKEN: Final = f"PREFIX=({''.join(PREFIXES)}){''.join(PREFIXES.values())}"
+CHANMODES_TOKEN: Final = f"CHANMODES=,,,{''.join(sorted(Flag))}"
+
+
+def read_changes(letters: str) -> Iterator[tuple[bool, str]]:
+    """`+o-v` as (is it set?, letter), in order."""
+    adding = True
+    for letter in letters:
+        if letter in "+-":
+            adding = letter == "+"
+        else:
+            yield adding, letter
+
+
+@dataclass(slots=True)
+class Effective:
+    """Collects changes that took effect, to be told in one line: `+o-v spark-ori spark-bo`."""
+
+    changes: str = ""
+    params: list[str] = field(default_factory=list)
+    _adding: bool | None = None
+
+    def add(self, adding: bool, letter: str, param: str | None = None) -> None:
+        if adding is not self._adding:
+            self.changes += "+" if adding else "-"
+            self._adding = adding
+        self.changes += letter
+        if param is not None:
+            self.params.append(param)

@@ -1,0 +1,86 @@
+"""Listening sockets: those the service manager passed, and those that the configuration adds."""
+
+import contextlib
+import os
+import socket
+import stat
+from collections.abc import Iterator
+
+from culture.config.address import Address, TcpAddress, UnixAddress, parse_address
+from culture.errors import NotAllowedError, UnavailableError
+
+BACKLOG = 1024
+
+
+@contextlib.contextmanager
+def listening(addresses: tuple[str, ...], passed: list[socket.socket]) -> Iterator[list[socket.socket]]:
+    """What was passed, and what is configured beyond that; the latter leaves no socket file behind."""
+    have = {address_of(each) for each in passed}
+    missing = [address for text in addresses if (address := parse_address(text)) not in have]
+    with contextlib.ExitStack() as opened:
+        yield passed + [opened.enter_context(_opened(address)) for address in missing]
+
+
+@contextlib.contextmanager
+def _opened(address: Address) -> Iterator[socket.socket]:
+    with open_listener(address) as listener:
+        yield listener
+    if isinstance(address, UnixAddress):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(address.path)
+
+
+def address_of(listener: socket.socket) -> Address:
+    name = listener.getsockname()
+    return UnixAddress(str(name)) if listener.family == socket.AF_UNIX else TcpAddress(name[0], name[1])
+
+
+def open_listener(address: Address) -> socket.socket:
+    try:
+        return _open_unix(address.path) if isinstance(address, UnixAddress) else _open_tcp(address)
+    except PermissionError:
+        raise NotAllowedError(f"not allowed to listen on {address}") from None
+    except OSError as error:
+        hint = f"ss -tlnp 'sport = :{address.port}'" if isinstance(address, TcpAddress) else None
+        raise UnavailableError(f"cannot listen on {address}: {error.strerror}", hint=hint) from None
+
+
+def _open_tcp(address: TcpAddress) -> socket.socket:
+    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, proto, _, name = found[0]
+    listener = socket.socket(family, kind, proto)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(name)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    listener.setblocking(False)
+    return listener
+
+
+def _open_unix(path: str) -> socket.socket:
+    _remove_dead_socket(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(path)
+        os.chmod(path, 0o660)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    listener.setblocking(False)
+    return listener
+
+
+def _remove_dead_socket(path: str) -> None:
+    """A socket file that nobody listens on is left from a crash. A live one, or another file, stays."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(os.stat(path).st_mode):
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            if probe.connect_ex(path) != 0:
+                os.unlink(path)

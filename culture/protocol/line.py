@@ -1,0 +1,69 @@
+"""One line on the wire: tags, source, command and parameters."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from culture.protocol.tags import format_tags, parse_tags
+
+NO_TAGS: Mapping[str, str] = {}
+
+_COMMAND = re.compile(r"[A-Za-z]+|[0-9]{3}")
+
+
+class MalformedLine(ValueError):
+    """The line does not follow the grammar (RFC 2812 section 2.3.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    command: str
+    params: tuple[str, ...] = ()
+    source: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def nick(self) -> str:
+        """The nick, or the server name, that the line comes from."""
+        return self.source.partition("!")[0]
+
+    def param(self, index: int) -> str:
+        """A parameter, or nothing where the line has fewer."""
+        return self.params[index] if index < len(self.params) else ""
+
+
+def parse_line(text: str) -> Line:
+    """Reads one line without its end. The command comes back in upper case."""
+    tags: Mapping[str, str] = NO_TAGS
+    source = ""
+    if "\0" in text or "\r" in text:
+        raise MalformedLine("NUL or CR inside a line")
+    if text.startswith("@"):
+        raw_tags, _, text = text[1:].partition(" ")
+        tags = parse_tags(raw_tags)
+        text = text.lstrip(" ")
+    if text.startswith(":"):
+        source, _, text = text[1:].partition(" ")
+    head, colon, trailing = text.lstrip(" ").partition(" :")
+    command, *params = head.split(" ")
+    params = [param for param in params if param]
+    if not _COMMAND.fullmatch(command):
+        raise MalformedLine("no command")
+    if colon:
+        params.append(trailing)
+    return Line(command.upper(), tuple(params), source, tags)
+
+
+def format_line(
+    command: str, *params: str, source: str = "", tags: Mapping[str, str] = NO_TAGS, trailing: bool = False
+) -> str:
+    """Writes one line without its end. The last parameter gets a colon if it needs one, or if `trailing`."""
+    words = [f"@{format_tags(tags)}"] if tags else []
+    if source:
+        words.append(f":{source}")
+    words.append(command)
+    if params:
+        *middle, last = params
+        words += middle
+        words.append(f":{last}" if trailing or not last or last.startswith(":") or " " in last else last)
+    return " ".join(words)
