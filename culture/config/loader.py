@@ -1,8 +1,9 @@
 """Strict YAML to frozen dataclasses: every problem is reported, with file, line and key.
 
 A model is a frozen dataclass. Its field types say what is accepted: `str`, `int`, `float`, `bool`,
-`Literal[...]`, `tuple[T, ...]` for a list, another model for a mapping, `T | None` for an optional
-value. `rules.checked(...)` adds a rule to a field.
+`Literal[...]`, `tuple[T, ...]` for a list, another model for a mapping, `dict[str, Any]` for a mapping
+whose keys are not ours, `T | None` for an optional value. `rules.checked(...)` adds a rule to a field;
+a rule about several fields is a ValueError from the model's `__post_init__`.
 """
 
 import dataclasses
@@ -73,22 +74,22 @@ class _Reader:
         if not isinstance(node, yaml.MappingNode):
             return self.problem(node, f"expected keys{_in(within)}, found {_found(node)}")
         known = {f.name: f for f in dataclasses.fields(model)}
-        within = self._name_of(node, within)
+        named = self._name_of(node, within)
         hints = typing.get_type_hints(model)
         values: dict[str, Any] = {}
         seen: set[str] = set()
         for key_node, value_node in node.value:
             key = str(key_node.value)
             if key not in known:
-                self.problem(key_node, f"unknown key '{key}'{_in(within)}", _hint_for(key, list(known)))
+                self.problem(key_node, f"unknown key '{key}'{_in(named)}", _hint_for(key, list(known)))
             elif key in seen:
-                self.problem(key_node, f"key '{key}' stands twice{_in(within)}")
+                self.problem(key_node, f"key '{key}' stands twice{_in(named)}")
             else:
                 seen.add(key)
                 path = f"{within}.{key}" if within else key
                 value = self._read(value_node, hints[key], path)
                 values[key] = self._check(known[key], value, value_node, path)
-        return self._construct(model, values, node, within)
+        return self._construct(model, values, node, named)
 
     def _name_of(self, node: yaml.MappingNode, within: str) -> str:
         """Agents are told apart by their nick, other mappings by where they stand."""
@@ -108,7 +109,10 @@ class _Reader:
             self.problem(node, f"missing key '{name}'{_in(within)}")
         if missing or any(value is _INVALID for value in values.values()):
             return _INVALID
-        return model(**values)
+        try:
+            return model(**values)
+        except ValueError as error:
+            return self.problem(node, f"{_about(within)}{error}")
 
     def _check(self, field: Any, value: Any, node: yaml.Node, path: str) -> Any:
         check = field.metadata.get(CHECK)
@@ -128,6 +132,8 @@ class _Reader:
             return self._read_list(node, get_args(kind)[0], path)
         if origin is Literal:
             return self._read_choice(node, get_args(kind), path)
+        if origin is dict:
+            return self._read_data(node, path)
         if dataclasses.is_dataclass(kind):
             return self.read_model(node, typing.cast(type[Any], kind), path)
         return self._read_scalar(node, kind, path)
@@ -143,6 +149,17 @@ class _Reader:
             return node.value
         expected = ", ".join(choices)
         return self.problem(node, f"'{path}': expected one of {expected}, found {_found(node)}")
+
+    def _read_data(self, node: yaml.Node, path: str) -> Any:
+        if not isinstance(node, yaml.MappingNode):
+            return self.problem(node, f"'{path}': expected keys, found {_found(node)}")
+        constructor = yaml.SafeLoader("")
+        try:
+            return constructor.construct_object(node, deep=True)
+        except (yaml.YAMLError, ValueError) as error:
+            return self.problem(node, f"'{path}': {getattr(error, 'problem', None) or error}")
+        finally:
+            constructor.dispose()
 
     def _read_scalar(self, node: yaml.Node, kind: type[Any], path: str) -> Any:
         expected = _SCALARS[kind]
@@ -195,6 +212,12 @@ def _in(within: str) -> str:
     if not within:
         return ""
     return f" in {within}" if within.startswith("agent ") else f" in '{within}'"
+
+
+def _about(within: str) -> str:
+    if not within:
+        return ""
+    return f"{within}: " if within.startswith("agent ") else f"'{within}': "
 
 
 def _hint_for(key: str, known: list[str]) -> str:

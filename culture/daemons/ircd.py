@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import dataclasses
+import logging
 import os
 import signal
 import socket
@@ -23,7 +24,11 @@ from culture.systemd.journal import log_to_journal_or_terminal
 from culture.systemd.notify import Notifier, keep_alive, watchdog_interval_s
 from culture.systemd.sockets import passed_sockets
 
+log = logging.getLogger(__name__)
+
 PROGRAM = "culture-ircd"
+NEEDS_RESTART = ("name", "listen", "password_credential", "state_dir")
+"""The keys that a reload leaves as they are."""
 
 
 def main() -> None:
@@ -32,30 +37,31 @@ def main() -> None:
 
 def _main() -> int:
     options = _parser().parse_args()
-    config = _load(options.config or paths.config_file("ircd.yaml", os.environ))
+    path = options.config or paths.config_file("ircd.yaml", os.environ)
+    config = _load(path)
     if options.check:
         return 0
     log_to_journal_or_terminal(PROGRAM, os.environ, verbose=options.verbose)
     password = read_credential(config.password_credential, os.environ) if config.password_credential else ""
+    _make_state_dir(paths.state_dir(config.state_dir, os.environ))
     passed = [each.socket for each in passed_sockets(os.environ)]
-    ircd = Ircd(
-        config, COMMANDS, clock=time.time, timer=time.monotonic, version=__version__, password=password
-    )
+    clocks = {"clock": time.time, "timer": time.monotonic}
+    ircd = Ircd(config, COMMANDS, version=__version__, password=password, **clocks)
     with listening(config.listen, passed) as listeners:
-        asyncio.run(_serve(ircd, listeners))
+        asyncio.run(_serve(ircd, path, listeners))
     return 0
 
 
-async def _serve(ircd: Ircd, listeners: list[socket.socket]) -> None:
-    notifier = Notifier()
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+async def _serve(ircd: Ircd, path: Path, listeners: list[socket.socket]) -> None:
+    loop, stop, notifier = asyncio.get_running_loop(), asyncio.Event(), Notifier(os.environ)
     driver = Driver(ircd)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, _reload, driver, path, notifier)
     await driver.serve(listeners)
     notifier.ready(driver.status)
+    interval_s = watchdog_interval_s(os.environ, os.getpid())
     async with asyncio.TaskGroup() as tasks:
-        interval_s = watchdog_interval_s(os.environ, os.getpid())
         running = [
             tasks.create_task(driver.keep_time()),
             tasks.create_task(keep_alive(notifier, interval_s, lambda: True)),
@@ -74,6 +80,31 @@ async def _tell_status(notifier: Notifier, driver: Driver) -> None:
         await asyncio.sleep(1)
 
 
+def _reload(driver: Driver, path: Path, notifier: Notifier) -> None:
+    notifier.reloading()
+    old = driver.ircd.config
+    try:
+        new = _load(path)
+    except errors.CultureError as error:
+        log.warning("the configuration stays as it was: %s", error)
+    else:
+        kept = {key: getattr(old, key) for key in NEEDS_RESTART}
+        for key in NEEDS_RESTART:
+            if getattr(new, key) != kept[key]:
+                log.warning("'%s' stays as it was until a restart", key)
+        driver.ircd.reconfigure(dataclasses.replace(new, **kept))
+        log.info("reloaded '%s'", path)
+    notifier.ready(driver.status)
+
+
+def _make_state_dir(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "set state_dir in ircd.yaml to a directory that can be written"
+        raise errors.NotAllowedError(f"cannot make '{path}': {error.strerror}", hint=hint) from None
+
+
 def _load(path: Path) -> IrcdConfig:
     config = loader.load(path, IrcdConfig)
     return dataclasses.replace(config, name=config.name or host_from_machine(socket.gethostname()))
@@ -81,12 +112,8 @@ def _load(path: Path) -> IrcdConfig:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=PROGRAM, description="The IRC server of this host.")
-    parser.add_argument(
-        "--config",
-        type=Path,
-        metavar="FILE",
-        help="default: ~/.culture/ircd.yaml, else /etc/culture/ircd.yaml",
-    )
+    where = "default: ~/.culture/ircd.yaml if it exists, else /etc/culture/ircd.yaml"
+    parser.add_argument("--config", type=Path, metavar="FILE", help=where)
     parser.add_argument("--check", action="store_true", help="validate the configuration and exit")
     parser.add_argument("-v", "--verbose", action="store_true", help="log more")
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")

@@ -1,7 +1,7 @@
 """The server: a function of what arrived. A driver carries out what it decided.
 
-The driver calls `connect`, `received`, `disconnected` and `tick`, then writes what `drain` names. One
-call is one step: nothing here waits, and nothing happens between calls.
+The driver calls `connect`, `received`, `disconnected`, `held_back` and `tick`, then writes what `drain`
+names. One call is one step: nothing here waits, and nothing happens between calls.
 """
 
 from collections.abc import Callable, Mapping
@@ -62,7 +62,11 @@ class Ircd:
         self.reserved: dict[Folded, Session] = {}
         """Nicks that clients hold which are still registering."""
         self._dirty: dict[Session, None] = {}
-        self._overfull: list[Session] = []
+
+    def reconfigure(self, config: IrcdConfig) -> None:
+        """From now on. The name stays: clients know the server by it."""
+        self.config = config
+        self.limits = config.limits
 
     # What arrives.
 
@@ -98,6 +102,15 @@ class Ircd:
         self.close(session, reason)
         self._dirty.pop(session, None)
 
+    def held_back(self, session: Session) -> None:
+        """The reader is behind and its output could not be written. Beyond the bound it is let go.
+
+        Only the driver can tell: a burst that one turn of the loop brings is no fault of the reader.
+        """
+        if session.queued_bytes > self.limits.sendq_bytes:
+            session.take_output()
+            self.close(session, "SendQ exceeded")
+
     def tick(self) -> None:
         """Time passed: ask silent clients whether they are there, and let go of those that are not."""
         now = self.timer()
@@ -117,11 +130,6 @@ class Ircd:
 
     def drain(self) -> list[Session]:
         """The sessions that have something to be written, or are to be closed once it is."""
-        while self._overfull:
-            session = self._overfull.pop()
-            session.outbox.clear()
-            session.queued_bytes = 0
-            self.close(session, "SendQ exceeded")
         dirty = list(self._dirty)
         self._dirty.clear()
         return dirty
@@ -188,14 +196,11 @@ class Ircd:
     # Inside.
 
     def _queue(self, session: Session, data: bytes) -> None:
-        """Never waits: a reader that is too slow pays alone, with its connection, at the next drain."""
-        if session.phase is Phase.CLOSED or session.queued_bytes > self.limits.sendq_bytes:
-            return
-        session.outbox.append(data)
-        session.queued_bytes += len(data)
-        self._dirty[session] = None
-        if session.queued_bytes > self.limits.sendq_bytes:
-            self._overfull.append(session)
+        """Never waits: a reader that is too slow pays alone, with its connection (`held_back`)."""
+        if session.phase is not Phase.CLOSED:
+            session.outbox.append(data)
+            session.queued_bytes += len(data)
+            self._dirty[session] = None
 
     def _dispatch(self, session: Session, line: Line) -> None:
         try:

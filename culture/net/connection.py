@@ -68,7 +68,9 @@ class Connection(asyncio.Protocol):
             return
         if self.session.phase is Phase.CLOSED:
             self._hang_up()
-        elif not self._is_full and self.session.outbox:
+        elif self._is_full:
+            self._driver.ircd.held_back(self.session)
+        elif self.session.outbox:
             self._transport.write(self.session.take_output())
 
     def _hang_up(self) -> None:

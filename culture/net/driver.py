@@ -83,7 +83,8 @@ class Driver:
 
     def _flush(self) -> None:
         self._is_awake = False
-        for session in self.ircd.drain():
-            connection = self._connections.get(session)
-            if connection is not None:
-                connection.flush()
+        # Letting go of a reader that is behind is news to others.
+        while dirty := self.ircd.drain():
+            for session in dirty:
+                if (connection := self._connections.get(session)) is not None:
+                    connection.flush()

@@ -23,11 +23,14 @@ def listening(addresses: tuple[str, ...], passed: list[socket.socket]) -> Iterat
 
 @contextlib.contextmanager
 def _opened(address: Address) -> Iterator[socket.socket]:
-    with open_listener(address) as listener:
-        yield listener
-    if isinstance(address, UnixAddress):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(address.path)
+    listener = open_listener(address)
+    try:
+        with listener:
+            yield listener
+    finally:
+        if isinstance(address, UnixAddress):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(address.path)
 
 
 def address_of(listener: socket.socket) -> Address:

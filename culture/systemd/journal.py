@@ -68,6 +68,8 @@ def _journal_handler(program: str) -> logging.Handler:
     except ModuleNotFoundError:
         return _terminal_handler()
     handler: logging.Handler = JournalHandler(SYSLOG_IDENTIFIER=program)
+    # The journal has level and logger as fields.
+    handler.setFormatter(logging.Formatter("%(message)s"))
     return handler
 
 

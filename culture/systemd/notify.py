@@ -10,28 +10,38 @@ import sdnotify
 
 
 class Notifier:
-    def __init__(self) -> None:
-        self._notifier = sdnotify.SystemdNotifier()
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._notifier = sdnotify.SystemdNotifier() if env.get("NOTIFY_SOCKET") else None
         self._status = ""
 
     def ready(self, status: str) -> None:
         self._status = status
-        self._notifier.notify(f"READY=1\nSTATUS={status}")
+        self._tell(f"READY=1\nSTATUS={status}")
 
     def status(self, status: str) -> None:
         """What `systemctl status` shows. Saying the same again costs nothing."""
         if status != self._status:
             self._status = status
-            self._notifier.notify(f"STATUS={status}")
+            self._tell(f"STATUS={status}")
 
     def reloading(self) -> None:
-        self._notifier.notify("RELOADING=1")
+        """To be followed by `ready`, also when the old configuration stays."""
+        self._tell("RELOADING=1")
 
     def stopping(self, status: str) -> None:
-        self._notifier.notify(f"STOPPING=1\nSTATUS={status}")
+        self._tell(f"STOPPING=1\nSTATUS={status}")
 
     def alive(self) -> None:
-        self._notifier.notify("WATCHDOG=1")
+        self._tell("WATCHDOG=1")
+
+    def close(self) -> None:
+        if self._notifier is not None:
+            self._notifier.socket.close()
+            self._notifier = None
+
+    def _tell(self, state: str) -> None:
+        if self._notifier is not None:
+            self._notifier.notify(state)
 
 
 def watchdog_interval_s(env: Mapping[str, str], pid: int) -> float | None:

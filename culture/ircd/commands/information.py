@@ -1,6 +1,5 @@
 """LIST, LUSERS, MOTD, USERHOST, WHO and WHOIS: asking who and what is here."""
 
-import re
 from collections.abc import Iterable
 
 from culture.ircd.channel import Channel
@@ -10,9 +9,9 @@ from culture.ircd.session import Phase, Session
 from culture.ircd.targets import split_targets
 from culture.ircd.text import pack
 from culture.ircd.user import User
-from culture.names import fold
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
+from culture.protocol.masks import is_match
 from culture.protocol.numerics import (
     ERR_NOMOTD,
     ERR_NONICKNAMEGIVEN,
@@ -114,22 +113,15 @@ def _matching(ircd: Ircd, asker: User, mask: str) -> list[User]:
     exact = ircd.state.find_user(mask)
     if exact:
         return [exact]
-    pattern = _pattern(mask if mask not in ("", "0") else "*")
+    if mask in ("", "0"):
+        mask = "*"
     seen = ircd.state.neighbours(asker)
     return [
         user
         for user in ircd.state.users.values()
         if (user in seen or not user.is_invisible)
-        and any(
-            pattern.fullmatch(fold(word)) for word in (user.nick, user.username, user.host, user.realname)
-        )
+        and any(is_match(mask, word) for word in (user.nick, user.username, user.host, user.realname))
     ]
-
-
-def _pattern(mask: str) -> re.Pattern[str]:
-    """`*` and `?` stand for any text and any character; everything else for itself."""
-    wild = {"*": ".*", "?": "."}
-    return re.compile("".join(wild.get(char) or re.escape(char) for char in re.sub(r"\*+", "*", fold(mask))))
 
 
 def _send_who(ircd: Ircd, session: Session, user: User, channel: Channel | None) -> None:
@@ -169,5 +161,5 @@ def _send_whois(ircd: Ircd, session: Session, user: User) -> None:
 
 
 def _require_this_server(ircd: Ircd, name: str) -> None:
-    if name and not _pattern(name).fullmatch(fold(ircd.name)):
+    if name and not is_match(name, ircd.name):
         raise Refusal(ERR_NOSUCHSERVER, name, "No such server")

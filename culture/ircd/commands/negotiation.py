@@ -49,8 +49,9 @@ def _req(ircd: Ircd, session: Session, line: Line) -> None:
             caps.add(Cap(name))
         else:
             caps.discard(Cap(name))
-    session.set_caps(caps)
+    # The answer still has the form that the client knows.
     _send(ircd, session, "ACK", line.param(1))
+    session.set_caps(caps)
 
 
 def _end(ircd: Ircd, session: Session, line: Line) -> None:

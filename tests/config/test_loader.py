@@ -1,0 +1,145 @@
+"""Configuration is strict: every problem is reported, with file, line and key."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from culture.config import loader
+from culture.config.agents import AgentsConfig, find_agent
+from culture.config.ircd import IrcdConfig
+from culture.config.rules import at_least, checked
+from culture.errors import ConfigError, NoInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    size: int = checked(at_least(1), default=5)
+    ratio: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    name: str
+    mode: Literal["a", "b"] = "a"
+    on: bool = False
+    words: tuple[str, ...] = ()
+    maybe: str | None = None
+    inner: Inner = field(default_factory=Inner)
+
+
+def parse(text: str) -> Outer:
+    return loader.parse(text, Outer, where="f.yaml")
+
+
+def problems(text: str, model: type = Outer) -> list[str]:
+    with pytest.raises(ConfigError) as refused:
+        loader.parse(text, model, where="f.yaml")
+    return [f"{problem.where}: {problem.what}" for problem in refused.value.problems]
+
+
+def test_what_is_written_is_read_and_the_rest_is_default():
+    text = "name: x\nmode: b\non: yes\nwords: [a, b]\nmaybe: null\ninner:\n  ratio: 2\n"
+    assert parse(text) == Outer("x", "b", True, ("a", "b"), None, Inner(5, 2.0))
+
+
+def test_every_problem_is_reported_with_its_line():
+    text = "nmae: x\nmode: c\non: 1\nwords: a\ninner:\n  size: 0\n  ratio: much\n  size: 2\n"
+    assert problems(text) == [
+        "f.yaml:1: unknown key 'nmae'",
+        "f.yaml:2: 'mode': expected one of a, b, found 'c'",
+        "f.yaml:3: 'on': expected true or false, found '1'",
+        "f.yaml:4: 'words': expected a list, found 'a'",
+        "f.yaml:6: 'inner.size': must be at least 1, is 0",
+        "f.yaml:7: 'inner.ratio': expected a number, found 'much'",
+        "f.yaml:8: key 'size' stands twice in 'inner'",
+        "f.yaml:1: missing key 'name'",
+    ]
+
+
+@pytest.mark.parametrize("text", ["- a\n", "just text\n", "[]"])
+def test_a_file_that_is_not_a_mapping(text: str):
+    (problem,) = problems(text)
+    assert problem.startswith("f.yaml:1: expected keys, found ")
+
+
+def test_broken_yaml_names_the_line():
+    (problem,) = problems("name: [a\nmode: b\n")
+    assert problem.startswith("f.yaml:2: not valid YAML: ")
+
+
+def test_no_object_is_ever_built_from_a_tag():
+    assert problems("name: !!python/object/apply:os.system ['id']\n") == [
+        "f.yaml:1: 'name': expected text, found a list"
+    ]
+
+
+def test_a_file_that_is_not_there_or_not_text(tmp_path: Path):
+    with pytest.raises(NoInputError, match="is not there"):
+        loader.load(tmp_path / "none.yaml", Outer)
+    (tmp_path / "f.yaml").write_bytes(b"name: \xff\n")
+    with pytest.raises(ConfigError, match="is not UTF-8 at byte 6"):
+        loader.load(tmp_path / "f.yaml", Outer)
+
+
+def test_an_empty_file_is_all_defaults():
+    assert loader.parse("", IrcdConfig, where="f") == IrcdConfig()
+    assert loader.parse("# nothing\n", AgentsConfig, where="f") == AgentsConfig()
+
+
+AGENTS = """\
+server:
+  name: spark
+agents:
+  - nick: spark-claude
+    directory: /srv/project
+    channels: ["#general"]
+"""
+
+
+def test_an_agent_is_found_by_its_nick():
+    config = loader.parse(AGENTS, AgentsConfig, where="agents.yaml")
+    agent = find_agent(config, "Spark-Claude", where="agents.yaml")
+    assert (agent.nick, agent.agent, agent.directory) == ("spark-claude", "claude", "/srv/project")
+
+
+def test_an_agent_that_is_not_configured_is_answered_with_those_that_are():
+    config = loader.parse(AGENTS, AgentsConfig, where="agents.yaml")
+    with pytest.raises(ConfigError) as refused:
+        find_agent(config, "spark-codex", where="agents.yaml")
+    (problem,) = refused.value.problems
+    assert (problem.what, problem.hint) == ("no agent 'spark-codex'", "configured agents: spark-claude")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("spark-claude", "spark claude", "'agents[0].nick': 'spark claude' is not <host>-<name>"),
+        ("spark-claude", "spark-cla/ude", "is not <host>-<name>"),
+        ('"#general"', "general", "'general' is not a channel"),
+        ("    channels", "    chanels", "unknown key 'chanels' in agent 'spark-claude'"),
+    ],
+)
+def test_a_wrong_agent_is_named(old: str, new: str, what: str):
+    assert any(what in problem for problem in problems(AGENTS.replace(old, new), AgentsConfig))
+
+
+def test_two_agents_cannot_have_one_nick():
+    text = AGENTS + "  - nick: SPARK-claude\n"
+    assert problems(text, AgentsConfig) == ["f.yaml:4: 'agents': nick 'spark-claude' stands twice"]
+
+
+@pytest.mark.parametrize(
+    "address", ["6667", "host:", ":6667", "host:99999", "unix:relative", "::1:6667", "a b:1"]
+)
+def test_addresses_that_are_none(address: str):
+    (problem,) = problems(f"listen: ['{address}']\n", IrcdConfig)
+    assert f"'{address}'" in problem
+
+
+@pytest.mark.parametrize("name", ["spark-1", "1spark", "sp ark", "a" * 64, "spark.-x"])
+def test_host_names_that_are_none(name: str):
+    assert problems(f"name: '{name}'\n", IrcdConfig)[0].startswith(
+        f"f.yaml:1: 'name': '{name}' is not a host name"
+    )

@@ -1,0 +1,226 @@
+"""RFC 2812 section 3.1 and IRCv3 capability negotiation: becoming somebody."""
+
+import pytest
+from support.network import Network
+
+from culture.config.ircd import Limits
+
+
+def test_nick_and_user_in_any_order_are_welcomed():
+    for lines in (["NICK spark-ori", "USER ori 0 * :Ori"], ["USER ori 0 * :Ori", "NICK spark-ori"]):
+        client = Network().connect()
+        client.send(*lines)
+        numerics = client.numerics()
+        assert numerics[:5] == ["001", "002", "003", "004", "005"]
+        assert numerics[-1] == "422"
+
+
+def test_the_welcome_names_the_client_as_others_see_it():
+    client = Network().connect(host="10.0.0.7")
+    client.send("NICK spark-ori", "USER ori 0 * :Ori")
+    assert client.lines()[0] == ":spark 001 spark-ori :Welcome to the Culture network, spark-ori!ori@10.0.0.7"
+
+
+def test_isupport_tells_what_the_server_does():
+    client = Network().connect()
+    client.send("NICK spark-ori", "USER ori 0 * :Ori")
+    (line,) = [line for line in client.lines() if " 005 " in line]
+    tokens = line.removesuffix(" :are supported by this server").split(" ")[3:]
+    assert {"CASEMAPPING=rfc1459", "PREFIX=(ov)@+", "CHANTYPES=#", "NICKLEN=64", "UTF8ONLY"} <= set(tokens)
+    assert len(tokens) <= 13
+
+
+def test_the_message_of_the_day_is_sent_line_by_line():
+    client = Network(motd="hello\n\nworld\n").connect()
+    client.send("NICK spark-ori", "USER ori 0 * :Ori")
+    assert [line for line in client.lines() if " 37" in line] == [
+        ":spark 375 spark-ori :- spark Message of the day - ",
+        ":spark 372 spark-ori :- hello",
+        ":spark 372 spark-ori :- ",
+        ":spark 372 spark-ori :- world",
+        ":spark 376 spark-ori :End of /MOTD command.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "command", ["JOIN #a", "PRIVMSG #a :x", "WHO *", "LIST", "MODE #a", "NOSUCH", "TOPIC #a"]
+)
+def test_before_registration_nothing_is_seen_or_done(command: str):
+    network = Network()
+    client = network.connect()
+    client.send(command)
+    assert client.lines() == [":spark 451 * :You have not registered"]
+    assert not network.ircd.state.channels
+
+
+def test_after_registration_there_is_no_second_one():
+    client = Network().client("spark-ori")
+    client.send("USER x 0 * :x", "PASS x")
+    assert client.numerics() == ["462", "462"]
+
+
+@pytest.mark.parametrize("nick", ["ori", "thor-ori", "spark-", "spark", "sparkx-ori"])
+def test_a_nick_needs_the_prefix_of_its_host(nick: str):
+    client = Network().connect()
+    client.send(f"NICK {nick}")
+    assert client.lines() == [f":spark 432 * {nick} :Nicks on this host begin with spark-; try spark-{nick}"]
+
+
+def test_the_prefix_is_compared_without_case_and_of_a_dotted_name_the_first_part():
+    client = Network(name="spark.example.org").connect()
+    client.send("NICK SPARK-Ori", "USER o 0 * :o")
+    assert client.numerics()[0] == "001"
+
+
+@pytest.mark.parametrize("nick", ["ori", "[ori]", "o_r-i", "`{|}^\\"])
+def test_an_open_server_takes_any_nick(nick: str):
+    client = Network(nick_policy="open").connect()
+    client.send(f"NICK {nick}", "USER o 0 * :o")
+    assert client.numerics()[0] == "001"
+
+
+@pytest.mark.parametrize(
+    "nick", ["9ori", "-ori", "o ri", "o!ri", "o@ri", "#ori", "o\x02ri", "öri", "x" * 65, "a.b", "*", ":"]
+)
+def test_what_is_no_nick_is_refused(nick: str):
+    client = Network(nick_policy="open").connect()
+    client.send(f"NICK :{nick}", "USER o 0 * :o")
+    (line,) = client.lines()
+    assert line.split(" ")[1:3] == ["432", "*"]
+    assert line.endswith(" :Erroneous nickname")
+
+
+def test_no_nick_given():
+    client = Network().connect()
+    client.send("NICK", "NICK :")
+    assert client.numerics() == ["431", "431"]
+
+
+def test_a_nick_in_use_is_refused_whatever_its_case():
+    network = Network(nick_policy="open")
+    network.client("ori[]")
+    other = network.connect()
+    other.send("NICK ORI{}")
+    assert other.lines() == [":spark 433 * ORI{} :Nickname is already in use"]
+
+
+def test_a_nick_is_held_while_its_client_registers_and_free_when_it_leaves():
+    network = Network()
+    first, second = network.connect(), network.connect()
+    first.send("NICK spark-ori")
+    second.send("NICK spark-ori")
+    assert second.numerics() == ["433"]
+    first.drop()
+    second.send("NICK spark-ori", "USER o 0 * :o")
+    assert second.numerics()[0] == "001"
+
+
+def test_changing_ones_mind_while_registering_frees_the_first_nick():
+    network = Network()
+    first, second = network.connect(), network.connect()
+    first.send("NICK spark-ori", "NICK spark-bo")
+    second.send("NICK spark-ori", "USER o 0 * :o")
+    assert second.numerics()[0] == "001"
+
+
+def test_a_username_has_no_room_for_tricks():
+    client = Network().connect()
+    client.send("NICK spark-ori", "USER a!b@c\x02:d 0 * :Ori")
+    assert client.session.user.mask == "spark-ori!abcd@spark"
+
+
+def test_a_password_is_asked_for():
+    network = Network(password="secret")
+    stranger, friend = network.connect(), network.connect()
+    stranger.send("PASS wrong", "NICK spark-bo", "USER b 0 * :b")
+    assert stranger.lines() == [
+        ":spark 464 spark-bo :Password incorrect",
+        "ERROR :Closing Link: spark (Password incorrect)",
+    ]
+    assert stranger.is_closed
+    friend.send("PASS :secret", "NICK spark-ori", "USER o 0 * :o")
+    assert friend.numerics()[0] == "001"
+
+
+def test_whoever_does_not_register_in_time_is_let_go():
+    network = Network(limits=Limits(registration_timeout_s=30))
+    client = network.connect()
+    client.send("CAP LS 302")
+    client.lines()
+    network.clock.advance(29)
+    network.ircd.tick()
+    assert not client.is_closed
+    network.clock.advance(1)
+    network.ircd.tick()
+    assert client.lines() == ["ERROR :Closing Link: spark (Registration timeout)"]
+    assert not network.ircd.sessions
+
+
+def test_silence_is_asked_about_and_then_ended():
+    network = Network(limits=Limits(ping_interval_s=90, ping_timeout_s=60))
+    quiet, lively = network.client("spark-quiet", "#a"), network.client("spark-lively", "#a")
+    quiet.lines()
+    network.clock.advance(90)
+    network.ircd.tick()
+    assert quiet.lines() == ["PING :spark"]
+    assert lively.lines() == ["PING :spark"]
+    lively.send("PONG :spark")
+    network.clock.advance(60)
+    network.ircd.tick()
+    assert quiet.lines() == ["ERROR :Closing Link: spark (Ping timeout: 150 seconds)"]
+    assert lively.lines() == [":spark-quiet!quiet@spark QUIT :Ping timeout: 150 seconds"]
+
+
+# CAP
+
+
+def test_cap_ls_suspends_registration_until_cap_end():
+    client = Network().connect()
+    client.send("CAP LS 302", "NICK spark-ori", "USER o 0 * :o")
+    (line,) = client.lines()
+    assert line.startswith(":spark CAP * LS :")
+    assert "message-tags" in line.split(" ")
+    client.send("CAP END")
+    assert client.numerics()[0] == "001"
+
+
+def test_cap_req_is_all_or_nothing():
+    client = Network().connect()
+    client.send(
+        "CAP REQ :message-tags no-such-cap", "CAP LIST", "CAP REQ :message-tags server-time", "CAP LIST"
+    )
+    assert client.lines() == [
+        ":spark CAP * NAK :message-tags no-such-cap",
+        ":spark CAP * LIST :",
+        ":spark CAP * ACK :message-tags server-time",
+        "@time=1970-01-12T13:46:40.000Z :spark CAP * LIST :message-tags server-time",
+    ]
+
+
+def test_a_capability_can_be_given_back_also_after_registration():
+    client = Network().client("spark-ori", caps="message-tags")
+    client.send("CAP REQ :-message-tags", "CAP LIST")
+    assert client.lines() == [":spark CAP spark-ori ACK :-message-tags", ":spark CAP spark-ori LIST :"]
+
+
+def test_cap_302_has_cap_notify_for_good():
+    client = Network().connect()
+    client.send("CAP LS 302")
+    client.lines()
+    client.send("CAP LIST", "CAP REQ :-cap-notify")
+    assert client.lines() == [":spark CAP * LIST :cap-notify", ":spark CAP * NAK :-cap-notify"]
+
+
+def test_cap_after_registration_does_not_end_it():
+    client = Network().client("spark-ori")
+    client.send("CAP LS 302", "CAP END", "PING x")
+    assert client.lines()[-1] == ":spark PONG spark :x"
+
+
+def test_an_unknown_cap_subcommand_is_refused():
+    client = Network().connect()
+    client.send("CAP FOO", "CAP")
+    assert client.lines() == [
+        ":spark 410 * FOO :Invalid CAP command",
+        ":spark 461 * CAP :Not enough parameters",
+    ]

@@ -1,0 +1,226 @@
+"""RFC 2812 section 3.3: PRIVMSG and NOTICE; IRCv3 message-tags, echo-message, server-time."""
+
+import pytest
+from support.network import Network
+
+from culture.config.ircd import Limits
+
+
+def test_a_message_reaches_the_others_in_the_channel_and_not_its_sender():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#ops"), network.client("spark-bo", "#ops")
+    stranger = network.client("spark-lea")
+    ori.lines()
+    ori.send("PRIVMSG #OPS :disk is full")
+    assert bo.lines() == [":spark-ori!ori@spark PRIVMSG #ops :disk is full"]
+    assert ori.lines() == []
+    assert stranger.lines() == []
+
+
+def test_a_list_of_targets_gets_it_each_once():
+    network = Network()
+    ori, bo, lea = network.client("spark-ori"), network.client("spark-bo"), network.client("spark-lea")
+    ori.send("PRIVMSG spark-bo,spark-lea,SPARK-BO,spark-nobody :hi")
+    assert bo.lines() == [":spark-ori!ori@spark PRIVMSG spark-bo :hi"]
+    assert lea.lines() == [":spark-ori!ori@spark PRIVMSG spark-lea :hi"]
+    assert ori.lines() == [":spark 401 spark-ori spark-nobody :No such nick/channel"]
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("PRIVMSG", "411 spark-ori :No recipient given (PRIVMSG)"),
+        ("PRIVMSG #a", "412 spark-ori :No text to send"),
+        ("PRIVMSG #a :", "412 spark-ori :No text to send"),
+        ("PRIVMSG #nope :x", "403 spark-ori #nope :No such channel"),
+        ("PRIVMSG #theirs :x", "404 spark-ori #theirs :Cannot send to channel"),
+        ("PRIVMSG a,b,c :x", "407 spark-ori c :Too many recipients"),
+    ],
+)
+def test_what_cannot_be_said_is_refused_and_a_notice_never_is(line: str, answer: str):
+    network = Network(limits=Limits(targets=2))
+    ori = network.client("spark-ori", "#a")
+    network.client("spark-bo", "#theirs")
+    ori.send(line)
+    assert ori.lines() == [f":spark {answer}"]
+    ori.send(line.replace("PRIVMSG", "NOTICE"))
+    assert ori.lines() == []
+
+
+def test_a_moderated_channel_hears_operators_and_voices():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
+    ori.send("MODE #a +m")
+    bo.lines()
+    bo.send("PRIVMSG #a :x")
+    assert bo.numerics() == ["404"]
+    ori.send("MODE #a +v spark-bo")
+    ori.lines()
+    bo.send("PRIVMSG #a :y")
+    assert ori.lines() == [":spark-bo!bo@spark PRIVMSG #a :y"]
+
+
+def test_without_n_outsiders_may_speak():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo")
+    ori.send("MODE #a -n")
+    ori.lines()
+    bo.send("PRIVMSG #a :hello in there")
+    assert ori.lines() == [":spark-bo!bo@spark PRIVMSG #a :hello in there"]
+
+
+def test_an_echo_comes_to_those_who_asked():
+    network = Network()
+    ori = network.client("spark-ori", "#a", caps="echo-message")
+    bo = network.client("spark-bo")
+    ori.send("PRIVMSG #a :x", "PRIVMSG spark-bo :y")
+    assert ori.lines() == [
+        ":spark-ori!ori@spark PRIVMSG #a :x",
+        ":spark-ori!ori@spark PRIVMSG spark-bo :y",
+    ]
+    assert bo.lines() == [":spark-ori!ori@spark PRIVMSG spark-bo :y"]
+
+
+def test_the_time_comes_to_those_who_asked_on_every_line():
+    network = Network()
+    ori = network.client("spark-ori", "#a", caps="server-time")
+    bo = network.client("spark-bo", "#a")
+    ori.lines()
+    bo.send("PRIVMSG #a :x")
+    ori.send("PING y")
+    assert ori.lines() == [
+        "@time=1970-01-12T13:46:40.000Z :spark-bo!bo@spark PRIVMSG #a :x",
+        "@time=1970-01-12T13:46:40.000Z :spark PONG spark :y",
+    ]
+
+
+def test_client_only_tags_pass_between_those_who_have_tags_and_others_do_not():
+    network = Network()
+    ori = network.client("spark-ori", "#a", caps="message-tags")
+    bo = network.client("spark-bo", "#a", caps="message-tags")
+    lea = network.client("spark-lea", "#a")
+    bo.lines()
+    ori.send(r"@+reply=x\sy;time=1;fake=2 PRIVMSG #a :hi", "@+typing=active TAGMSG #a")
+    assert bo.lines() == [
+        r"@+reply=x\sy :spark-ori!ori@spark PRIVMSG #a :hi",
+        "@+typing=active :spark-ori!ori@spark TAGMSG #a",
+    ]
+    assert lea.lines() == [":spark-ori!ori@spark PRIVMSG #a :hi"]
+    lea.send("@+reply=x PRIVMSG #a :not negotiated")
+    assert bo.lines() == [":spark-lea!lea@spark PRIVMSG #a :not negotiated"]
+
+
+def test_a_text_that_no_longer_fits_behind_the_mask_is_cut_between_characters():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
+    ori.send("PRIVMSG #a :" + "é" * 240)
+    (line,) = bo.lines()
+    assert 508 <= len(line.encode()) <= 510
+    assert set(line.partition(" :")[2]) == {"é"}
+
+
+def test_input_that_is_not_utf8_is_refused_whole():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a", caps="standard-replies"), network.client("spark-bo", "#a")
+    ori.lines()
+    ori.send_bytes(b"PRIVMSG #a :caf\xe9\r\n")
+    bo.send_bytes(b"PRIVMSG #a :caf\xe9\r\n")
+    assert ori.lines() == [":spark FAIL * INVALID_UTF8 :Your line is not UTF-8 and was dropped"]
+    assert bo.lines() == [":spark NOTICE spark-bo :Your line is not UTF-8 and was dropped"]
+
+
+def test_a_character_cut_by_a_packet_arrives_whole():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
+    raw = "PRIVMSG #a :naïve ☃\r\n".encode()
+    for i in range(len(raw)):
+        ori.send_bytes(raw[i : i + 1])
+    assert bo.lines() == [":spark-ori!ori@spark PRIVMSG #a :naïve ☃"]
+
+
+def test_an_overlong_line_is_answered_and_does_nothing():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
+    ori.lines()
+    ori.send("PRIVMSG #a :" + "x" * 600 + " QUIT")
+    assert ori.lines() == [":spark 417 spark-ori :Input line was too long"]
+    assert bo.lines() == []
+
+
+@pytest.mark.parametrize(
+    "raw", [b"PRIVMSG #a :a\0b\r\n", b"PRIVMSG #a :a\rQUIT\r\n", b":x\r\n", b"@a\r\n", b"\xff\r\n"]
+)
+def test_hostile_bytes_are_answered_and_do_nothing(raw: bytes):
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
+    ori.lines()
+    ori.send_bytes(raw)
+    (answer,) = ori.lines()
+    assert answer.startswith(":spark NOTICE spark-ori :Your line")
+    assert bo.lines() == []
+
+
+def test_a_reader_that_stops_is_closed_alone():
+    network = Network(limits=Limits(sendq_bytes=16384))
+    ori = network.client("spark-ori", "#a")
+    stuck, healthy = network.client("spark-stuck", "#a"), network.client("spark-healthy", "#a")
+    said = 0
+    while not stuck.is_closed:
+        ori.send(f"PRIVMSG #a :{'x' * 400}")
+        said += 1
+        network.ircd.held_back(stuck.session)
+        network.ircd.drain()
+        lines = healthy.session.take_output().decode().split("\r\n")[:-1]
+        if not stuck.is_closed:
+            assert len(lines) == 1
+    assert said < 50
+    assert lines[-1] == ":spark-stuck!stuck@spark QUIT :SendQ exceeded"
+    assert stuck.session.take_output() == b"ERROR :Closing Link: spark (SendQ exceeded)\r\n"
+    ori.send("PRIVMSG #a :still here")
+    assert healthy.lines() == [":spark-ori!ori@spark PRIVMSG #a :still here"]
+
+
+# Mentions: culture/protocol/extensions/mentions.md
+
+
+def test_a_mention_is_flagged_to_readers_with_tags():
+    network = Network()
+    ori = network.client("spark-ori", "#ops")
+    claude = network.client("spark-claude", "#ops", caps="message-tags")
+    bo = network.client("spark-bo", "#ops")
+    claude.lines()
+    ori.send("PRIVMSG #ops :@Spark-Claude and @spark-bo: look at the disk", "NOTICE #ops :@spark-bo done")
+    assert claude.lines() == [
+        "@agentirc.dev/mentions=spark-claude,spark-bo "
+        ":spark-ori!ori@spark PRIVMSG #ops :@Spark-Claude and @spark-bo: look at the disk",
+        "@agentirc.dev/mentions=spark-bo :spark-ori!ori@spark NOTICE #ops :@spark-bo done",
+    ]
+    assert bo.lines() == [
+        ":spark-ori!ori@spark PRIVMSG #ops :@Spark-Claude and @spark-bo: look at the disk",
+        ":spark-ori!ori@spark NOTICE #ops :@spark-bo done",
+    ]
+
+
+def test_whoever_is_called_from_a_channel_they_are_not_in_gets_one_notice():
+    network = Network()
+    ori, lea = network.client("spark-ori", "#ops"), network.client("spark-lea", "#other")
+    ori.send("PRIVMSG #ops :@spark-lea @spark-lea @spark-nobody, see ori@spark-lea and `@spark-lea`")
+    assert lea.lines() == [":spark NOTICE spark-lea :spark-ori mentioned you in #ops"]
+    assert ori.lines() == []
+
+
+def test_a_call_in_a_code_span_or_a_direct_message_is_none():
+    network = Network()
+    ori = network.client("spark-ori", "#ops")
+    claude = network.client("spark-claude", caps="message-tags")
+    ori.send("PRIVMSG #ops :run `@spark-claude`", "PRIVMSG spark-claude :@spark-claude hi")
+    assert claude.lines() == [":spark-ori!ori@spark PRIVMSG spark-claude :@spark-claude hi"]
+
+
+def test_nobody_can_forge_the_flag():
+    network = Network()
+    ori = network.client("spark-ori", "#ops", caps="message-tags")
+    bo = network.client("spark-bo", "#ops", caps="message-tags")
+    bo.lines()
+    ori.send("@agentirc.dev/mentions=spark-bo PRIVMSG #ops :nothing here")
+    assert bo.lines() == [":spark-ori!ori@spark PRIVMSG #ops :nothing here"]

@@ -1,0 +1,132 @@
+"""The server on real sockets: what the network does to lines, and slow or vanishing clients."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support.irc import Plain, connected
+from support.network import Network
+
+from culture.config.ircd import Limits
+from culture.net.driver import Driver
+from culture.net.listeners import address_of, listening
+
+
+class Server:
+    def __init__(self, driver: Driver, listeners: list[socket.socket]) -> None:
+        self.driver = driver
+        self.port = address_of(listeners[0]).port
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Server]:
+    network = Network(limits=Limits(sendq_bytes=65536))
+    addresses = ("127.0.0.1:0", f"unix:{tmp_path}/ircd.sock")
+    with listening(addresses, []) as listeners:
+        driver = Driver(network.ircd)
+        server = Server(driver, listeners)
+        await driver.serve(listeners)
+        yield server
+        await driver.stop()
+
+
+async def test_lines_cut_anywhere_arrive_whole_and_in_order(server: Server):
+    async with (
+        connected(server.port, "spark-ori", "#a") as ori,
+        connected(server.port, "spark-bo", "#a") as bo,
+    ):
+        raw = "".join(f"PRIVMSG #a :line {i} ☃\r\n" for i in range(50)).encode()
+        for start in range(0, len(raw), 7):
+            ori.writer.write(raw[start : start + 7])
+            await ori.writer.drain()
+            await asyncio.sleep(0)
+        for i in range(50):
+            assert await bo.until("PRIVMSG") == f":spark-ori!ori@spark PRIVMSG #a :line {i} ☃"
+
+
+async def test_a_client_that_never_reads_is_closed_and_the_others_miss_nothing(server: Server):
+    async with (
+        connected(server.port, "spark-ori", "#a") as ori,
+        connected(server.port, "spark-bo", "#a") as bo,
+    ):
+        stuck, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1)
+        sock = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        writer.write(b"NICK spark-stuck\r\nUSER s 0 * :s\r\nJOIN #a\r\n")
+        await bo.until("spark-stuck!s@spark JOIN #a")
+        writer.transport.pause_reading()
+        heard, said, quit_at = 0, 0, None
+        while quit_at is None and said < 200_000:
+            ori.send(*(f"PRIVMSG #a :{said + i} {'x' * 300}" for i in range(200)))
+            said += 200
+            while heard < said:
+                line = await bo.read()
+                if " QUIT " in line:
+                    assert line == ":spark-stuck!s@spark QUIT :SendQ exceeded"
+                    quit_at = heard
+                else:
+                    assert line.startswith(f":spark-ori!ori@spark PRIVMSG #a :{heard} ")
+                    heard += 1
+        assert quit_at is not None
+        writer.transport.abort()
+        del stuck
+
+
+async def test_a_connection_that_breaks_is_seen_as_quit(server: Server):
+    async with connected(server.port, "spark-bo", "#a") as bo:
+        async with connected(server.port, "spark-ori", "#a") as ori:
+            await bo.until("JOIN")
+            # A zero linger time turns close into a reset.
+            sock = ori.writer.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            ori.writer.transport.abort()
+            assert (
+                await bo.until("QUIT")
+                == ":spark-ori!ori@spark QUIT :Connection lost: Connection reset by peer"
+            )
+        bo.send("PRIVMSG spark-ori :still there?")
+        assert " 401 " in await bo.read()
+
+
+async def test_a_unix_socket_is_a_listener_like_any_other(server: Server, tmp_path: Path):
+    plain = Plain(*await asyncio.open_unix_connection(str(tmp_path / "ircd.sock")))
+    plain.send("NICK spark-ori", "USER o 0 * :o")
+    assert (await plain.until(" 001 ")).endswith("spark-ori!o@spark")
+    await plain.close()
+
+
+async def test_quit_before_registration_is_answered(server: Server):
+    plain = Plain(*await asyncio.open_connection("127.0.0.1", server.port))
+    plain.send("QUIT :never mind")
+    assert await plain.read() == "ERROR :Closing Link: spark (Quit: never mind)"
+    assert await plain.read() == ""
+    await plain.close()
+
+
+async def test_a_stopping_server_says_goodbye(server: Server):
+    async with connected(server.port, "spark-ori") as ori:
+        await server.driver.stop()
+        assert await ori.until("ERROR") == "ERROR :Closing Link: spark (Server is stopping)"
+        assert await ori.read() == ""
+
+
+async def test_a_bug_costs_one_connection_and_is_logged(server: Server, caplog: pytest.LogCaptureFixture):
+    async with (
+        connected(server.port, "spark-ori", "#a") as ori,
+        connected(server.port, "spark-bo", "#a") as bo,
+    ):
+        ircd = server.driver.ircd
+        broken = ircd.commands["TOPIC"]
+
+        def raise_(*_: object) -> None:
+            raise RuntimeError("a bug")
+
+        ircd.commands = {**ircd.commands, "TOPIC": type(broken)(raise_)}
+        ori.send("TOPIC #a")
+        assert await ori.until("ERROR") == "ERROR :Closing Link: spark (Internal error)"
+        assert await bo.until("QUIT") == ":spark-ori!ori@spark QUIT :Internal error"
+        assert "a bug" in caplog.text
+        bo.send("PING x")
+        assert await bo.read() == ":spark PONG spark :x"

@@ -1,0 +1,132 @@
+"""What people can type and read is in its reference page, and the page has nothing else."""
+
+import dataclasses
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from culture import __version__
+from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig
+from culture.config.ircd import IrcdConfig, Limits
+from culture.ctl.main import VERBS
+from culture.ircd.commands.table import COMMANDS
+from culture.protocol import numerics
+from culture.protocol.capabilities import Cap
+from culture.systemd.journal import FIELDS, MESSAGE_IDS
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = {
+    "culture-ircd": ("culture.daemons.ircd", "culture-ircd.8.rst"),
+    "culture-agent": ("culture.daemons.agent", "culture-agent.8.rst"),
+    "culture-rehearsal": ("culture.daemons.rehearsal", "culture-rehearsal.8.rst"),
+    "culturectl": ("culture.ctl.main", "culturectl.1.rst"),
+    "irc": ("culture.agent.skill.irc", "irc.1.rst"),
+}
+
+
+def first_column(page: str, section: str) -> set[str]:
+    """What stands in backticks in the first column of the table in a section."""
+    text = (ROOT / "docs/reference" / page).read_text()
+    body = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    return {
+        name
+        for row in re.findall(r"^\| (`.+?) \|", body, re.MULTILINE)
+        for name in re.findall(r"`([^`]+)`", row)
+    }
+
+
+def test_every_irc_command_is_documented():
+    assert first_column("irc.md", "Commands") == set(COMMANDS)
+
+
+def test_every_capability_is_documented():
+    assert first_column("irc.md", "Capabilities") == set(Cap)
+
+
+def test_every_numeric_is_documented():
+    codes = {value for name, value in vars(numerics).items() if re.match(r"(RPL|ERR)_", name)}
+    assert first_column("irc.md", "Numerics") == codes
+
+
+def test_every_numeric_is_used():
+    used = "".join(
+        path.read_text() for path in (ROOT / "culture").rglob("*.py") if path.name != "numerics.py"
+    )
+    unused = [name for name in vars(numerics) if re.match(r"(RPL|ERR)_", name) and name not in used]
+    assert unused == []
+
+
+def test_every_log_field_and_kind_of_entry_is_documented():
+    assert first_column("journal.md", "Fields") == set(FIELDS)
+    assert first_column("journal.md", "Entries") == set(MESSAGE_IDS)
+    text = (ROOT / "docs/reference/journal.md").read_text()
+    assert all(value in text for value in MESSAGE_IDS.values())
+
+
+def man_terms(page: str) -> set[str]:
+    """The terms of the definition lists in a man page's source."""
+    text = (ROOT / "docs/man" / page).read_text()
+    terms = re.findall(r"^\*\*.+\*\*$", text, re.MULTILINE)
+    return {name for term in terms for name in re.findall(r"\*\*([^*]+)\*\*", term)}
+
+
+@pytest.mark.parametrize(
+    ("page", "models"),
+    [
+        ("culture-ircd.yaml.5.rst", [IrcdConfig, Limits]),
+        ("culture-agents.yaml.5.rst", [AgentsConfig, ServerConfig, AgentConfig]),
+    ],
+)
+def test_every_key_is_in_its_man_page(page: str, models: list[type[Any]]):
+    keys = {field.name for model in models for field in dataclasses.fields(model)}
+    assert man_terms(page) == keys
+
+
+def help_text(module: str, *verb: str) -> str:
+    command = [sys.executable, "-m", module, *verb, "--help"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_option_is_in_the_man_page_and_the_other_way_round(program: str):
+    module, page = PROGRAMS[program]
+    told = help_text(module)
+    if program == "culturectl":
+        told += "".join(help_text(module, verb) for verb in VERBS)
+    option = r"(?<![\w-])--[a-z][a-z-]+"
+    options = set(re.findall(option, told)) - {"--help"}
+    text = (ROOT / "docs/man" / page).read_text()
+    assert options <= set(re.findall(option, text))
+    explained = re.findall(r"^\s*(?:-\w, )?(--[a-z][a-z-]+)", text, re.MULTILINE)
+    assert set(explained) - {"--help"} <= options
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs/man").glob("*.rst")))
+def test_man_pages_are_well_formed(page: str):
+    docutils = pytest.importorskip("docutils.core", reason="docutils is not installed")
+    docutils.publish_string(
+        (ROOT / "docs/man" / page).read_text(),
+        writer_name="manpage",
+        settings_overrides={"halt_level": 2, "report_level": 2, "input_encoding": "unicode"},
+    )
+
+
+def test_one_version_everywhere():
+    changelog = (ROOT / "debian/changelog").read_text()
+    assert changelog.startswith(f"culture ({__version__}")
+    assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_links_between_documents_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "culture").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page} links to {target}"
+
+
+def test_decisions_are_short():
+    for page in (ROOT / "docs/decisions").glob("*.md"):
+        assert len(page.read_text().splitlines()) <= 60, f"{page} is longer than 60 lines"

@@ -1,0 +1,35 @@
+"""RFC 2812 section 2.5: wildcards."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culture.names import fold
+from culture.protocol.masks import is_match
+
+
+@pytest.mark.parametrize(
+    ("mask", "text", "matches"),
+    [
+        ("*", "", True),
+        ("", "", True),
+        ("", "a", False),
+        ("spark-*", "SPARK-ori", True),
+        ("*-ori", "spark-ori", True),
+        ("s*k-?ri", "spark-ori", True),
+        ("s*k-?ri", "spark-oori", False),
+        ("[x]", "{X}", True),
+        ("a.c", "abc", False),
+    ],
+)
+def test_masks(mask: str, text: str, matches: bool):
+    assert is_match(mask, text) is matches
+
+
+@given(st.text("ab*?", max_size=8), st.text("ab", max_size=8))
+def test_a_mask_means_what_the_pattern_means(mask: str, text: str):
+    wild = {"*": ".*", "?": "."}
+    pattern = "".join(wild.get(char, re.escape(char)) for char in fold(mask))
+    assert is_match(mask, text) is (re.fullmatch(pattern, fold(text)) is not None)

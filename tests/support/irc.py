@@ -1,0 +1,59 @@
+"""A plain IRC connection for tests: real sockets, lines in and out, every wait with a deadline."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+DEADLINE_S = 10.0
+
+
+class Plain:
+    """Types lines and reads lines. Answers nothing by itself but PING."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+        self.seen: list[str] = []
+
+    def send(self, *lines: str) -> None:
+        self.writer.write("".join(f"{line}\r\n" for line in lines).encode())
+
+    async def read(self) -> str:
+        """The next line, or an empty one at the end of the connection."""
+        async with asyncio.timeout(DEADLINE_S):
+            line = (await self.reader.readline()).decode().rstrip("\r\n")
+        if line.startswith("PING "):
+            self.send(line.replace("PING", "PONG", 1))
+        self.seen.append(line)
+        return line
+
+    async def until(self, part: str) -> str:
+        """Reads up to the first line that holds this."""
+        while part not in (line := await self.read()):
+            if not line:
+                raise AssertionError(f"the connection ended before '{part}': {self.seen[-5:]}")
+        return line
+
+    async def close(self) -> None:
+        self.writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self.writer.wait_closed()
+
+
+@contextlib.asynccontextmanager
+async def connected(port: int, nick: str, *channels: str, caps: str = "") -> AsyncIterator[Plain]:
+    """A registered client that is in its channels."""
+    plain = Plain(*await asyncio.open_connection("127.0.0.1", port))
+    try:
+        if caps:
+            plain.send(f"CAP REQ :{caps}")
+        plain.send(f"NICK {nick}", f"USER {nick.rpartition('-')[2]} 0 * :{nick}")
+        if caps:
+            plain.send("CAP END")
+        await plain.until(" 001 ")
+        for channel in channels:
+            plain.send(f"JOIN {channel}")
+            await plain.until(f" 366 {nick} {channel} ")
+        yield plain
+    finally:
+        await plain.close()
