@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from culture.ircd.channel import Channel
 from culture.ircd.events import Event, Joined, ModesChanged, Parted, Quit, Renamed, Said, TopicChanged
 from culture.ircd.state import State
+from culture.ircd.text import LINE_BYTES, cut
 from culture.ircd.user import User
-from culture.protocol.line import NO_TAGS, format_line
+from culture.protocol.line import format_line
 from culture.protocol.mentions import TAG as MENTIONS_TAG
 
 
@@ -57,4 +58,4 @@ def _announce_said(event: Said) -> Announcement:
 
 
 def _from(user: User, command: str, *params: str, trailing: bool = False) -> str:
-    return format_line(command, *params, source=user.mask, tags=NO_TAGS, trailing=trailing)
+    return cut(format_line(command, *params, source=user.mask, trailing=trailing), LINE_BYTES)

@@ -13,10 +13,11 @@ from culture.ircd.events import Event, Quit
 from culture.ircd.refusal import Refusal, need_more_params
 from culture.ircd.session import READY, Phase, Session
 from culture.ircd.state import State
+from culture.ircd.text import LINE_BYTES, cut, room_behind
 from culture.ircd.user import User
 from culture.names import Folded
 from culture.protocol.capabilities import Cap
-from culture.protocol.framing import BODY_BYTES, CRLF, OVERLONG
+from culture.protocol.framing import OVERLONG
 from culture.protocol.line import NO_TAGS, Line, MalformedLine, format_line, parse_line
 from culture.protocol.numerics import (
     ERR_ALREADYREGISTERED,
@@ -135,7 +136,9 @@ class Ircd:
         return dirty
 
     def send(self, session: Session, line: str) -> None:
-        self._queue(session, Rendered(line, self.clock(), NO_TAGS).form(session.form))
+        """To one client. What its own words made too long ends where a line has to."""
+        fitting = cut(line, LINE_BYTES)
+        self._queue(session, Rendered(fitting, self.clock(), NO_TAGS).form(session.form))
 
     def reply(self, session: Session, numeric: str, *params: str, trailing: bool = True) -> None:
         """A numeric. Its last parameter has a colon unless it is a word that clients expect bare."""
@@ -144,8 +147,7 @@ class Ircd:
 
     def room_for(self, session: Session, numeric: str, *params: str) -> int:
         """How many bytes of text fit in a reply with these parameters."""
-        head = format_line(numeric, session.user.nick, *params, "", source=self.name)
-        return BODY_BYTES - len(CRLF) - len(head.encode())
+        return room_behind(self.name, numeric, session.user.nick, *params)
 
     def refuse(self, session: Session, refusal: Refusal) -> None:
         *middle, text = refusal.params

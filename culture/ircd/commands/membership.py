@@ -6,7 +6,7 @@ from culture.ircd.events import Joined, Parted, TopicChanged
 from culture.ircd.refusal import Refusal, no_such_channel
 from culture.ircd.session import Session
 from culture.ircd.targets import for_each_target, require_channel, require_membership
-from culture.ircd.text import cut, pack
+from culture.ircd.text import cut, pack, room_behind
 from culture.names import is_channel
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
@@ -75,7 +75,8 @@ def topic(ircd: Ircd, session: Session, line: Line) -> None:
     if Flag.TOPIC_LOCKED in channel.flags and not channel.is_operator(session.user):
         raise Refusal(ERR_CHANOPRIVSNEEDED, channel.name, "You're not channel operator")
     now = ircd.clock()
-    text = cut(line.param(1), ircd.limits.topic_length)
+    room = room_behind(session.user.mask, "TOPIC", channel.name)
+    text = cut(line.param(1), min(room, ircd.limits.topic_length))
     changed = Topic(text, session.user.mask, now) if text else None
     ircd.publish(TopicChanged(session.user, channel, changed, now))
 

@@ -6,10 +6,9 @@ from culture.ircd.events import Said, SpeechCommand
 from culture.ircd.refusal import Refusal, no_such_channel, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.targets import split_targets
-from culture.ircd.text import cut
+from culture.ircd.text import cut, room_behind
 from culture.ircd.user import User
 from culture.protocol.capabilities import Cap
-from culture.protocol.framing import BODY_BYTES, CRLF
 from culture.protocol.line import NO_TAGS, Line, format_line
 from culture.protocol.mentions import find_mentions
 from culture.protocol.numerics import (
@@ -89,10 +88,9 @@ def _find_target(ircd: Ircd, sender: User, name: str) -> Channel | User:
 
 
 def _fit(sender: User, command: str, target: Channel | User, text: str) -> str:
-    """What is left of the text once the sender's mask stands in front of it (RFC 2812 section 2.3)."""
+    """What is left of the text once the sender's mask stands in front of it."""
     name = target.name if isinstance(target, Channel) else target.nick
-    head = format_line(command, name, "", source=sender.mask)
-    return cut(text, BODY_BYTES - len(CRLF) - len(head.encode()))
+    return cut(text, room_behind(sender.mask, command, name))
 
 
 def _mentioned(ircd: Ircd, text: str) -> tuple[User, ...]:
