@@ -1,0 +1,102 @@
+"""A real client, as people have it: weechat connects, joins, talks and is called."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.irc import connected
+from support.network import Network
+
+from culture.net.driver import Driver
+from culture.net.listeners import address_of, listening
+
+WEECHAT = shutil.which("weechat-headless")
+HAS_FIFO = any(Path("/usr/lib").glob("*/weechat/plugins/fifo.so"))
+Eventually = Callable[..., Awaitable[Any]]
+
+pytestmark = pytest.mark.skipif(
+    WEECHAT is None or not HAS_FIFO, reason="weechat-headless and weechat-plugins are not installed"
+)
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    with listening(("127.0.0.1:0",), []) as listeners:
+        driver = Driver(Network(motd="welcome").ircd)
+        port = address_of(listeners[0]).port
+        await driver.serve(listeners)
+        yield port
+        await driver.stop()
+
+
+class Weechat:
+    """Typed at through its FIFO, read through its log."""
+
+    def __init__(self, home: Path, eventually: Eventually) -> None:
+        self._fifo = home / "fifo"
+        self._logs = home / "logs"
+        self._eventually = eventually
+
+    async def type(self, buffer: str, text: str) -> None:
+        await self._eventually(self._fifo.exists)
+        self._fifo.write_text(f"{buffer} *{text}\n")
+
+    async def shows(self, buffer: str, part: str) -> str:
+        log = self._logs / f"irc.{buffer}.weechatlog"
+
+        def found() -> str | None:
+            lines = log.read_text().splitlines() if log.exists() else []
+            return next((line for line in lines if part in line), None)
+
+        return await self._eventually(found)
+
+
+@pytest.fixture
+async def weechat(tmp_path: Path, port: int, eventually: Eventually) -> AsyncIterator[Weechat]:
+    commands = [
+        "/set fifo.file.enabled on",
+        f"/set fifo.file.path {tmp_path}/fifo",
+        "/set logger.level.irc 9",
+        "/set logger.file.flush_delay 0",
+        f"/set logger.file.path {tmp_path}/logs",
+        f"/server add spark 127.0.0.1/{port} -nossl",
+        "/set irc.server.spark.nicks spark-ori",
+        "/connect spark",
+    ]
+    options = [option for command in commands for option in ("-r", command)]
+    process = await asyncio.create_subprocess_exec(
+        *(str(WEECHAT), "--dir", str(tmp_path), *options),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    yield Weechat(tmp_path, eventually)
+    process.terminate()
+    await process.wait()
+
+
+async def test_weechat_connects_joins_talks_and_is_called(port: int, weechat: Weechat):
+    async with connected(port, "spark-bo", "#general", caps="message-tags") as bo:
+        await weechat.shows("server.spark", "welcome")
+        await weechat.type("irc.server.spark", "/join #general")
+        assert (await bo.until("JOIN")).startswith(":spark-ori!")
+        await weechat.shows("spark.#general", "spark-ori")
+
+        await weechat.type("irc.spark.#general", "hello @spark-bo")
+        line = await bo.until("PRIVMSG")
+        assert line.startswith("@agentirc.dev/mentions=spark-bo :spark-ori!")
+        assert line.endswith(" PRIVMSG #general :hello @spark-bo")
+
+        bo.send("PRIVMSG #general :@spark-ori ☃ hello yourself")
+        assert (await weechat.shows("spark.#general", "☃")).endswith(
+            "\t@spark-bo\t@spark-ori ☃ hello yourself"
+        )
+
+        bo.send("TOPIC #general :all about snow")
+        await weechat.shows("spark.#general", "all about snow")
+
+        await weechat.type("irc.spark.#general", "/quit good night")
+        assert (await bo.until("QUIT")).endswith(" QUIT :Quit: good night")
