@@ -1,0 +1,239 @@
+"""Anthropic Messages as a wire format: requests, and replies as JSON or as server-sent events.
+
+https://docs.anthropic.com/en/api/messages and …/messages-streaming
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from culture.rehearsal.conversation import Conversation, ToolResult
+from culture.rehearsal.example import example_of
+from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, Stall, Text, ToolCall, content_of
+from culture.rehearsal.wire import BadRequest, Json, NewId, Request, tokens
+
+_ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+
+# The CLI adds to what the user said blocks of text that are in one such element.
+_REMINDER = "<system-reminder>"
+# What the CLI tells the model instead of nothing.
+_NO_OUTPUT = "(Bash completed with no output)"
+# How much of a text one event carries; small, so that whoever reads has to put it together.
+_DELTA_CHARS = 24
+
+
+# Reading
+
+
+def read(body: bytes) -> Request:
+    data = _parse(body)
+    return Request(
+        conversation=_conversation(data),
+        is_streamed=data.get("stream") is True,
+        input_tokens=tokens(len(body)),
+        body=data,
+        aside=_aside(data),
+    )
+
+
+def count_tokens(body: bytes) -> Json:
+    _parse(body)
+    return {"input_tokens": tokens(len(body))}
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(body)
+    except ValueError as error:
+        raise BadRequest(f"not JSON: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("model"), str):
+        raise BadRequest("model: a text is required")
+    messages = data.get("messages")
+    if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
+        raise BadRequest("messages: a list of at least one message is required")
+    return data
+
+
+def _conversation(data: Mapping[str, Any]) -> Conversation:
+    # The CLI tells the model about its environment in messages of the role 'system', also at the end.
+    messages = [(m.get("role"), _blocks(m.get("content"))) for m in data["messages"]]
+    spoken = [(role, blocks) for role, blocks in messages if role != "system"]
+    said = (texts for role, blocks in reversed(spoken) if role == "user" and (texts := _texts(blocks)))
+    return Conversation(
+        model=data["model"],
+        prompt="\n".join(next(said, [])),
+        tools=tuple(str(tool.get("name")) for tool in _dicts(data.get("tools"))),
+        result=_result(spoken),
+    )
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else _dicts(content)
+
+
+def _texts(blocks: Iterable[Mapping[str, Any]]) -> list[str]:
+    texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
+    return [text for text in texts if text and not text.lstrip().startswith(_REMINDER)]
+
+
+def _result(spoken: list[tuple[Any, list[dict[str, Any]]]]) -> ToolResult | None:
+    """The tool's result that the conversation ends with, unless the user said something after it."""
+    role, blocks = spoken[-1] if spoken else (None, [])
+    results = [block for block in blocks if block.get("type") == "tool_result"]
+    if role != "user" or not results or _texts(blocks):
+        return None
+    last = results[-1]
+    calls = (block for _, blocks in reversed(spoken) for block in blocks if block.get("type") == "tool_use")
+    call: Mapping[str, Any] = next((call for call in calls if call.get("id") == last.get("tool_use_id")), {})
+    given = call.get("input")
+    command = given.get("command", "") if isinstance(given, dict) else ""
+    output = "\n".join(_texts(_blocks(last.get("content"))))
+    return ToolResult(
+        tool=str(call.get("name", "")),
+        command=str(command),
+        output="" if output == _NO_OUTPUT else output,
+        has_failed=last.get("is_error") is True,
+    )
+
+
+def _aside(data: Mapping[str, Any]) -> Reply | None:
+    """What the CLI asks for itself: probes of one token, and small structured answers without tools."""
+    if data.get("max_tokens") == 1:
+        return (Text("."),)
+    config = data.get("output_config")
+    wanted = config.get("format") if isinstance(config, dict) else None
+    if data.get("tools") or not isinstance(wanted, dict):
+        return None
+    return (Text(json.dumps(example_of(wanted.get("schema")))),)
+
+
+# Rendering
+
+
+def failure(fail: Fail) -> Json:
+    kind = fail.type or _ERROR_TYPES.get(fail.status, "api_error")
+    return {"type": "error", "error": {"type": kind, "message": fail.message}}
+
+
+def whole(request: Request, reply: Reply, new_id: NewId) -> Json:
+    content = content_of(reply)
+    return _message(request, new_id) | {
+        "content": [_block(part, new_id) for part in content],
+        "stop_reason": _stop_reason(content),
+        "usage": _usage(request, _output_tokens(content)),
+    }
+
+
+def stream(request: Request, reply: Reply, new_id: NewId) -> Iterator[bytes | Delay | Drop | Stall]:
+    yield _event("message_start", message=_message(request, new_id))
+    yield _event("ping")
+    index, is_open = -1, False
+    for step in reply:
+        match step:
+            case Text(text):
+                if not is_open:
+                    index, is_open = index + 1, True
+                    yield _event(
+                        "content_block_start", index=index, content_block={"type": "text", "text": ""}
+                    )
+                yield from _deltas(index, "text_delta", "text", text)
+            case ToolCall():
+                if is_open:
+                    yield _event("content_block_stop", index=index)
+                index, is_open = index + 1, False
+                yield from _tool_events(index, step, new_id)
+            case Delay():
+                yield step
+            case Drop() | Stall():
+                yield step
+                return
+            case Fail():
+                yield _event("error", **{k: v for k, v in failure(step).items() if k != "type"})
+                return
+    if is_open:
+        yield _event("content_block_stop", index=index)
+    content = content_of(reply)
+    usage = {"output_tokens": _output_tokens(content)}
+    delta = {"stop_reason": _stop_reason(content), "stop_sequence": None}
+    yield _event("message_delta", delta=delta, usage=usage)
+    yield _event("message_stop")
+
+
+def models(ids: Iterable[str]) -> Json:
+    data = [model(id) for id in ids]
+    return {"data": data, "has_more": False, "first_id": None, "last_id": None}
+
+
+def model(id: str) -> Json:
+    return {"type": "model", "id": id, "display_name": id, "created_at": "2025-01-01T00:00:00Z"}
+
+
+def _tool_events(index: int, call: ToolCall, new_id: NewId) -> Iterator[bytes]:
+    # The input is empty here and comes whole in the deltas.
+    block = _block(ToolCall(call.name, {}), new_id)
+    yield _event("content_block_start", index=index, content_block=block)
+    yield from _deltas(index, "input_json_delta", "partial_json", json.dumps(call.input))
+    yield _event("content_block_stop", index=index)
+
+
+def _deltas(index: int, kind: str, key: str, text: str) -> Iterator[bytes]:
+    for start in range(0, len(text), _DELTA_CHARS):
+        delta = {"type": kind, key: text[start : start + _DELTA_CHARS]}
+        yield _event("content_block_delta", index=index, delta=delta)
+
+
+def _event(kind: str, **data: Any) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n".encode()
+
+
+def _message(request: Request, new_id: NewId) -> Json:
+    # The CLI takes replies with the same id for parts of one: ids never repeat, also after a restart.
+    return {
+        "id": f"msg_{new_id()}",
+        "type": "message",
+        "role": "assistant",
+        "model": request.conversation.model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": _usage(request, 1),
+    }
+
+
+def _block(part: Content, new_id: NewId) -> Json:
+    match part:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case ToolCall(name, input):
+            return {"type": "tool_use", "id": f"toolu_{new_id()}", "name": name, "input": dict(input)}
+
+
+def _usage(request: Request, output_tokens: int) -> Json:
+    return {
+        "input_tokens": request.input_tokens,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+        "output_tokens": output_tokens,
+    }
+
+
+def _stop_reason(content: list[Content]) -> str:
+    return "tool_use" if any(isinstance(part, ToolCall) for part in content) else "end_turn"
+
+
+def _output_tokens(content: list[Content]) -> int:
+    sizes = (len(p.text.encode()) if isinstance(p, Text) else len(json.dumps(p.input)) for p in content)
+    return tokens(sum(sizes))

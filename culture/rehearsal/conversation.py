@@ -1,0 +1,25 @@
+"""What a model is asked, as far as a script may look at it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave, and the call that it answers."""
+
+    tool: str
+    # What was run, for a tool that runs commands.
+    command: str
+    output: str
+    has_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    model: str
+    # What the user said last, without what the CLI adds for the model's information.
+    prompt: str
+    # The tools that the model is offered.
+    tools: tuple[str, ...] = ()
+    # Set when the conversation ends with the result of a tool: the turn goes on.
+    result: ToolResult | None = None

@@ -1,0 +1,22 @@
+"""What points the real CLIs at the rehearsal model, and keeps them from reaching anything else."""
+
+
+def environment(url: str) -> dict[str, str]:
+    """Variables for a process that is to rehearse. They win over a person's own key, login and proxy."""
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        # The CLI wants one; nobody checks it.
+        "ANTHROPIC_API_KEY": "rehearsal",
+        # Empty is unset for the CLI. Each of these would lead past the base URL, to a model that costs.
+        "ANTHROPIC_AUTH_TOKEN": "",
+        "CLAUDE_CODE_OAUTH_TOKEN": "",
+        "CLAUDE_CODE_USE_BEDROCK": "",
+        "CLAUDE_CODE_USE_VERTEX": "",
+        "CLAUDE_CODE_USE_FOUNDRY": "",
+        # No telemetry, no updates, no titles: not even a name is looked up.
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        # A script that fails on purpose is seen to fail in seconds.
+        "CLAUDE_CODE_MAX_RETRIES": "2",
+        "NO_PROXY": "127.0.0.1,localhost,::1",
+        "no_proxy": "127.0.0.1,localhost,::1",
+    }

@@ -1,0 +1,96 @@
+"""The scripted model itself: which rule answers a conversation, and what it answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from culture.rehearsal.conversation import Conversation, ToolResult
+from culture.rehearsal.reply import Delay, Drop, Fail, Reply, Stall, Text, ToolCall
+from culture.rehearsal.reply import Step as ReplyStep
+from culture.rehearsal.script import ANY_TOOL, LINES, OUTPUT, Rule, Script, Step, compile_pattern
+from culture.rehearsal.template import COMMAND, fill, fill_input, fill_words
+
+NO_RULE = "(rehearsal: no rule of the script answers this)"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    # The name of the rule, or nothing when none fits.
+    rule: str | None
+    reply: Reply
+
+
+class Rehearsal:
+    """A script, and how often each of its rules has answered."""
+
+    def __init__(self, script: Script) -> None:
+        self._rules = script.rules
+        self._used = [0] * len(script.rules)
+
+    def answer(self, conversation: Conversation) -> Answer:
+        index = find_rule(self._rules, self._used, conversation)
+        if index is None:
+            return Answer(None, (Text(NO_RULE),))
+        self._used[index] += 1
+        rule = self._rules[index]
+        return Answer(rule.name or f"rule {index + 1}", reply_of(rule, conversation))
+
+
+def find_rule(rules: Sequence[Rule], used: Sequence[int], conversation: Conversation) -> int | None:
+    """The first rule that fits and may still answer."""
+    for index, (rule, times_used) in enumerate(zip(rules, used, strict=True)):
+        if rule.times and times_used >= rule.times:
+            continue
+        if fits(rule, conversation):
+            return index
+    return None
+
+
+def fits(rule: Rule, conversation: Conversation) -> bool:
+    return (
+        _fits_result(rule, conversation.result)
+        and _is_in(rule.model, conversation.model)
+        and _is_in(rule.prompt, conversation.prompt)
+    )
+
+
+def _fits_result(rule: Rule, result: ToolResult | None) -> bool:
+    if result is None or not rule.after_tool:
+        return result is None and not rule.after_tool
+    return (
+        rule.after_tool in (ANY_TOOL, result.tool)
+        and _is_in(rule.after_command, result.command)
+        and (result.has_failed or not rule.after_failure)
+    )
+
+
+def _is_in(pattern: str, text: str) -> bool:
+    return compile_pattern(pattern).search(text) is not None
+
+
+def reply_of(rule: Rule, conversation: Conversation) -> Reply:
+    values = values_for(rule, conversation)
+    return tuple(_perform(step, values) for step in rule.answer)
+
+
+def values_for(rule: Rule, conversation: Conversation) -> dict[str, str]:
+    """What the names in the rule's answer stand for. A group that took no part is empty."""
+    found = compile_pattern(rule.prompt).search(conversation.prompt)
+    values = found.groupdict(default="") if found else {}
+    if conversation.result is not None:
+        output = conversation.result.output
+        values |= {OUTPUT: output, LINES: str(len(output.strip("\n").split("\n")) if output else 0)}
+    return values
+
+
+def _perform(step: Step, values: Mapping[str, str]) -> ReplyStep:
+    if step.text is not None:
+        return Text(fill(step.text, values))
+    if step.run is not None:
+        return ToolCall("Bash", {COMMAND: fill_words(step.run, values)})
+    if step.tool is not None:
+        return ToolCall(step.tool.name, fill_input(step.tool.input, values))
+    if step.delay_s is not None:
+        return Delay(step.delay_s)
+    if step.error is not None:
+        return Fail(step.error.status, step.error.message, step.error.type)
+    return Drop() if step.drop else Stall()
