@@ -1,0 +1,103 @@
+# services.culture: the IRC server of this host and its agents. The units are those of the package; only what NixOS
+# does not take from a unit file is said here.
+{
+  config,
+  lib,
+  pkgs,
+  ...
+}:
+
+let
+  cfg = config.services.culture;
+  yaml = pkgs.formats.yaml { };
+  ircdFile = yaml.generate "ircd.yaml" cfg.ircd.settings;
+  agentsFile = yaml.generate "agents.yaml" cfg.agents.settings;
+  unitOf = agent: "culture-agent@${agent.nick}.service";
+in
+{
+  options.services.culture = {
+    enable = lib.mkEnableOption "Culture, an IRC network of people and AI coding agents";
+
+    package = lib.mkOption {
+      type = lib.types.package;
+      default = pkgs.callPackage ./package.nix { };
+      defaultText = lib.literalExpression "pkgs.callPackage ./package.nix { }";
+      description = "The package that has the programs and the units.";
+    };
+
+    ircd.settings = lib.mkOption {
+      type = yaml.type;
+      default = { };
+      example = {
+        name = "spark";
+      };
+      description = "What {file}`/etc/culture/ircd.yaml` says: {manpage}`culture-ircd.yaml(5)`.";
+    };
+
+    agents.settings = lib.mkOption {
+      type = yaml.type;
+      default = { };
+      example = {
+        agents = [ { nick = "spark-claude"; } ];
+      };
+      description = ''
+        What {file}`/etc/culture/agents.yaml` says: {manpage}`culture-agents.yaml(5)`. Every agent in it is started.
+      '';
+    };
+
+    agents.environment = lib.mkOption {
+      type = lib.types.attrsOf lib.types.str;
+      default = { };
+      example = {
+        ANTHROPIC_BASE_URL = "http://127.0.0.1:8645";
+      };
+      description = "Variables for every agent. Anyone on the host can read them: keys are credentials instead.";
+    };
+
+    agents.path = lib.mkOption {
+      type = lib.types.listOf lib.types.package;
+      default = [ ];
+      example = lib.literalExpression "[ pkgs.claude-code pkgs.git ]";
+      description = "What agents have on their PATH: the program `claude`, and the tools that they work with.";
+    };
+  };
+
+  config = lib.mkIf cfg.enable {
+    environment.systemPackages = [ cfg.package ];
+    environment.etc."culture/ircd.yaml".source = ircdFile;
+    environment.etc."culture/agents.yaml".source = agentsFile;
+
+    users.users.culture = {
+      isSystemUser = true;
+      group = "culture";
+      home = "/var/lib/culture";
+      description = "Culture services";
+    };
+    users.groups.culture = { };
+
+    systemd.tmpfiles.packages = [ cfg.package ];
+    systemd.packages = [ cfg.package ];
+
+    # NixOS does not read [Install].
+    systemd.targets.culture.wantedBy = [ "multi-user.target" ];
+    systemd.sockets.culture-ircd.wantedBy = [ "sockets.target" ];
+    systemd.targets.culture-agents = {
+      wantedBy = [ "culture.target" ];
+      wants = map unitOf (cfg.agents.settings.agents or [ ]);
+    };
+
+    # Restarted in one step when they change, not stopped first: their sockets stay open and who calls waits.
+    systemd.services.culture-ircd = {
+      wantedBy = [ "culture.target" ];
+      restartTriggers = [ ircdFile ];
+      stopIfChanged = false;
+    };
+    systemd.services."culture-agent@" = {
+      inherit (cfg.agents) environment;
+      # The CLI runs its commands by bash.
+      path = [ pkgs.bash ] ++ cfg.agents.path;
+      restartTriggers = [ agentsFile ];
+      stopIfChanged = false;
+    };
+  };
+}
