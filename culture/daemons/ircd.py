@@ -1,6 +1,5 @@
 """culture-ircd: the IRC server of this host."""
 
-import argparse
 import asyncio
 import dataclasses
 import logging
@@ -12,6 +11,7 @@ import time
 from pathlib import Path
 
 from culture import __version__, errors
+from culture.commandline import Parser, daemon_parser
 from culture.config import loader, paths
 from culture.config.ircd import IrcdConfig
 from culture.ircd.commands.table import COMMANDS
@@ -110,13 +110,11 @@ def _load(path: Path) -> IrcdConfig:
     return dataclasses.replace(config, name=config.name or host_from_machine(socket.gethostname()))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=PROGRAM, description="The IRC server of this host.")
+def _parser() -> Parser:
+    parser = daemon_parser(PROGRAM, "The IRC server of this host.")
     where = "default: ~/.culture/ircd.yaml if it exists, else /etc/culture/ircd.yaml"
     parser.add_argument("--config", type=Path, metavar="FILE", help=where)
     parser.add_argument("--check", action="store_true", help="validate the configuration and exit")
-    parser.add_argument("-v", "--verbose", action="store_true", help="log more")
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     return parser
 
 

@@ -8,11 +8,11 @@ import signal
 import socket
 import sys
 from pathlib import Path
-from typing import NoReturn
 
-from culture import __version__, errors
+from culture import errors
+from culture.commandline import Parser, daemon_parser
 from culture.config.address import TcpAddress
-from culture.errors import CultureError, UsageError
+from culture.errors import CultureError
 from culture.net.listeners import open_listener
 from culture.rehearsal.script import DEFAULT, Script, load_script
 from culture.rehearsal.server import Asked, Server
@@ -91,15 +91,8 @@ def _port(text: str) -> int:
     return int(text)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"{self.prog} --help")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog=PROGRAM, description="A scripted model, for rehearsals without a key and without spending."
-    )
+def _parser() -> Parser:
+    parser = daemon_parser(PROGRAM, "A scripted model, for rehearsals without a key and without spending.")
     parser.add_argument(
         "--script", type=Path, metavar="FILE", default=DEFAULT, help="default: one that answers on IRC"
     )
@@ -108,8 +101,6 @@ def _parser() -> argparse.ArgumentParser:
         "--port", type=_port, default=8645, metavar="N", help="default: 8645; 0: any that is free"
     )
     parser.add_argument("--check", action="store_true", help="validate the script and exit")
-    parser.add_argument("-v", "--verbose", action="store_true", help="log more")
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     return parser
 
 

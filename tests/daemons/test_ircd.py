@@ -159,3 +159,9 @@ def test_a_state_directory_that_cannot_be_made_is_77(tmp_path: Path):
     done = check(config)
     assert done.returncode == 77
     assert done.stderr.startswith(f"culture-ircd: cannot make '{config}/state': Not a directory\nhint: ")
+
+
+def test_a_wrong_option_is_64_with_a_hint(tmp_path: Path):
+    done = check(tmp_path / "ircd.yaml", "--chekc")
+    assert done.returncode == 64
+    assert done.stderr == "culture-ircd: unrecognized arguments: --chekc\nhint: culture-ircd --help\n"
