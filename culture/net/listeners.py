@@ -5,6 +5,7 @@ import os
 import socket
 import stat
 from collections.abc import Iterator
+from typing import Any
 
 from culture.config.address import Address, TcpAddress, UnixAddress, parse_address
 from culture.errors import NotAllowedError, UnavailableError
@@ -16,7 +17,7 @@ BACKLOG = 1024
 def listening(addresses: tuple[str, ...], passed: list[socket.socket]) -> Iterator[list[socket.socket]]:
     """What was passed, and what is configured beyond that; the latter leaves no socket file behind."""
     have = {address_of(each) for each in passed}
-    missing = [address for text in addresses if (address := parse_address(text)) not in have]
+    missing = [address for text in addresses if have.isdisjoint(_stands_for(address := parse_address(text)))]
     with contextlib.ExitStack() as opened:
         yield passed + [opened.enter_context(_opened(address)) for address in missing]
 
@@ -48,10 +49,24 @@ def open_listener(address: Address) -> socket.socket:
         raise UnavailableError(f"cannot listen on {address}: {error.strerror}", hint=hint) from None
 
 
-def _open_tcp(address: TcpAddress) -> socket.socket:
+def _look_up(address: TcpAddress) -> list[tuple[socket.AddressFamily, Any]]:
     found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, proto, _, name = found[0]
-    listener = socket.socket(family, kind, proto)
+    return [(family, name) for family, _, _, _, name in found]
+
+
+def _stands_for(address: Address) -> set[Address]:
+    """`localhost:6667` as the addresses that it may mean; one that cannot be found means itself."""
+    if isinstance(address, UnixAddress):
+        return {address}
+    try:
+        return {TcpAddress(name[0], name[1]) for _, name in _look_up(address)}
+    except OSError:
+        return {address}
+
+
+def _open_tcp(address: TcpAddress) -> socket.socket:
+    family, name = _look_up(address)[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:

@@ -75,3 +75,9 @@ def test_one_sets_ones_own_modes_and_nobody_elses():
         ":spark 502 spark-ori :Can't change mode for other users",
         ":spark 401 spark-ori spark-nobody :No such nick/channel",
     ]
+
+
+def test_asking_for_bans_finds_none():
+    _, bo = channel_of_two()
+    bo.send("MODE #a b", "MODE #a +b")
+    assert bo.lines() == [":spark 368 spark-bo #a :End of channel ban list"] * 2

@@ -16,6 +16,7 @@ from culture.protocol.numerics import (
     ERR_USERSDONTMATCH,
     RPL_CHANNELMODEIS,
     RPL_CREATIONTIME,
+    RPL_ENDOFBANLIST,
     RPL_UMODEIS,
 )
 
@@ -26,7 +27,10 @@ def mode(ircd: Ircd, session: Session, line: Line) -> None:
         _user_mode(ircd, session, target, changes[0] if changes else "")
         return
     channel = require_channel(ircd, target)
-    if changes:
+    if changes in (["b"], ["+b"]):
+        # Clients ask for the list of bans when they join. There are none.
+        ircd.reply(session, RPL_ENDOFBANLIST, channel.name, "End of channel ban list")
+    elif changes:
         _change_channel(ircd, session, channel, changes[0], changes[1:])
     else:
         ircd.reply(session, RPL_CHANNELMODEIS, channel.name, channel.modes, trailing=False)

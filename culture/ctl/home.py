@@ -1,0 +1,99 @@
+"""The directory that one `culturectl up` runs in: its configuration, its sockets, and its lock."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from culture.config import paths
+from culture.config.agents import AgentsConfig, find_agent
+from culture.config.ircd import IrcdConfig
+from culture.config.loader import load
+from culture.errors import NotAllowedError, UnavailableError
+
+FILES = ("ircd.yaml", "agents.yaml")
+_SOCKET_PATH_BYTES = 107  # sockaddr_un holds 108, one of them the closing NUL
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    path: Path
+
+    @property
+    def ircd_yaml(self) -> Path:
+        return self.path / "ircd.yaml"
+
+    @property
+    def agents_yaml(self) -> Path:
+        return self.path / "agents.yaml"
+
+    @property
+    def run(self) -> Path:
+        """Sockets, and files that are made anew each time."""
+        return self.path / "run"
+
+    def socket_path(self, name: str) -> Path:
+        path = self.run / name
+        if len(os.fsencode(path)) > _SOCKET_PATH_BYTES:
+            raise UnavailableError(
+                f"'{path}' is too long for a socket: at most {_SOCKET_PATH_BYTES} bytes",
+                hint="choose a place nearer to the root: --home DIR",
+            )
+        return path
+
+
+def open_home(path: Path) -> tuple[Home, list[Path]]:
+    """The home, made if it is not there, and the files that were put into it from skel."""
+    home = Home(path)
+    written = [path / name for name in FILES if not (path / name).exists()]
+    try:
+        home.run.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for file in written:
+            shutil.copyfile(paths.skel() / file.name, file)
+    except OSError as error:
+        raise NotAllowedError(
+            f"cannot write '{error.filename or path}': {error.strerror}",
+            hint="choose another place: --home DIR",
+        ) from None
+    return home, written
+
+
+def load_both(home: Home) -> tuple[IrcdConfig, AgentsConfig]:
+    """What the two files say, with every agent one that the server takes."""
+    ircd, agents = load(home.ircd_yaml, IrcdConfig), load(home.agents_yaml, AgentsConfig)
+    for agent in agents.agents:
+        find_agent(agents, agent.nick, where=str(home.agents_yaml))
+    return ircd, agents
+
+
+def lock(home: Home) -> int:
+    """Held until we end, however we end. Two at once would take each other's sockets."""
+    fd = os.open(home.run / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pid = os.read(fd, 32).decode().strip()
+        os.close(fd)
+        raise UnavailableError(
+            f"'{home.path}' is up already, by process {pid or '?'}",
+            hint=f"stop that one (Ctrl-C there, or: kill {pid or 'PID'}), or use another: --home DIR",
+        ) from None
+    os.ftruncate(fd, 0)
+    os.write(fd, f"{os.getpid()}\n".encode())
+    return fd
+
+
+def with_listen(ircd_yaml: str, addresses: Sequence[str]) -> str:
+    """The same server, listening elsewhere than the file says."""
+    said = yaml.safe_load(ircd_yaml) or {}
+    return yaml.safe_dump({**said, "listen": list(addresses)}, sort_keys=False)
+
+
+def with_server_port(agents_yaml: str, port: int) -> str:
+    """The same agents, on a server that listens elsewhere than the file says."""
+    said = yaml.safe_load(agents_yaml) or {}
+    return yaml.safe_dump({**said, "server": {**(said.get("server") or {}), "port": port}}, sort_keys=False)

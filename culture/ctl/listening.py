@@ -1,0 +1,69 @@
+"""Listening sockets for the children, and who is in the way when one cannot be had."""
+
+import contextlib
+import errno
+import os
+import socket
+from pathlib import Path
+
+from culture.config.address import Address, TcpAddress
+from culture.errors import UnavailableError
+from culture.net.listeners import open_listener
+
+_LISTEN = "0A"  # TCP_LISTEN, as /proc/net/tcp writes it
+
+
+def listen(address: Address) -> socket.socket:
+    try:
+        return open_listener(address)
+    except UnavailableError as error:
+        if isinstance(address, TcpAddress) and getattr(error.__context__, "errno", 0) == errno.EADDRINUSE:
+            raise _taken(address.port) from None
+        raise
+
+
+def stop_listening(listener: socket.socket) -> None:
+    """Close it, and take its file away if it has one."""
+    if listener.family == socket.AF_UNIX:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(listener.getsockname())
+    listener.close()
+
+
+def _taken(port: int) -> UnavailableError:
+    holder = holder_of(port)
+    return UnavailableError(
+        f"port {port} is taken" + (f" by {holder}" if holder else ""),
+        hint=f"stop what listens there, or choose another: --port {port + 1 if port < 65535 else 6667}",
+    )
+
+
+def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
+    """Who listens on a TCP port, as `name (process 123)`, where we may know it: root, or the same user."""
+    sockets = {f"socket:[{inode}]" for inode in _listening_inodes(port, proc)}
+    for process in proc.iterdir() if sockets else ():
+        if process.name.isdecimal() and sockets & _open_files(process):
+            with contextlib.suppress(OSError):
+                return f"{(process / 'comm').read_text().strip()} (process {process.name})"
+    return None
+
+
+def _listening_inodes(port: int, proc: Path) -> set[str]:
+    found = set()
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            # proc(5): sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …
+            for row in (proc / "net" / table).read_text().splitlines()[1:]:
+                column = row.split()
+                if column[3] == _LISTEN and int(column[1].rpartition(":")[2], 16) == port:
+                    found.add(column[9])
+    return found
+
+
+def _open_files(process: Path) -> set[str]:
+    found = set()
+    with contextlib.suppress(OSError):
+        for fd in (process / "fd").iterdir():
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(fd))
+    return found

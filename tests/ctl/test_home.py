@@ -1,0 +1,78 @@
+import os
+
+import pytest
+
+from culture.config.agents import AgentsConfig
+from culture.config.ircd import IrcdConfig
+from culture.config.loader import parse
+from culture.ctl.home import load_both, lock, open_home, with_listen, with_server_port
+from culture.errors import ConfigError, UnavailableError
+
+
+def test_a_new_home_starts_from_skel(tmp_path):
+    home, written = open_home(tmp_path / "new")
+
+    ircd, agents = load_both(home)
+
+    assert written == [home.ircd_yaml, home.agents_yaml]
+    assert (ircd.name, ircd.listen) == ("spark", ("127.0.0.1:6667",))
+    assert "@spark-claude" in ircd.motd
+    assert [(a.nick, a.channels, a.permission_mode) for a in agents.agents] == [
+        ("spark-claude", ("#general",), "deny")
+    ]
+    assert str(agents.server.address) in ircd.listen
+
+
+def test_what_is_there_stays_as_it_is(tmp_path):
+    (tmp_path / "ircd.yaml").write_text("name: thor\n")
+
+    home, written = open_home(tmp_path)
+
+    assert written == [home.agents_yaml]
+    assert home.ircd_yaml.read_text() == "name: thor\n"
+
+
+def test_an_agent_that_its_server_would_refuse_is_found_before_anything_starts(tmp_path):
+    home, _ = open_home(tmp_path)
+    home.agents_yaml.write_text("server: {name: spark}\nagents: [{nick: thor-claude}]\n")
+
+    with pytest.raises(ConfigError, match="'thor-claude' does not begin with 'spark-'"):
+        load_both(home)
+
+
+def test_a_home_is_up_once(tmp_path):
+    home, _ = open_home(tmp_path)
+    held = lock(home)
+    try:
+        with pytest.raises(UnavailableError, match=f"is up already, by process {os.getpid()}"):
+            lock(home)
+    finally:
+        os.close(held)
+
+    os.close(lock(home))
+
+
+def test_a_home_too_deep_for_a_socket_is_refused_with_a_hint(tmp_path):
+    home, _ = open_home(tmp_path / ("deep" * 25))
+
+    with pytest.raises(UnavailableError, match="too long for a socket") as refused:
+        home.socket_path("spark-claude.sock")
+
+    assert "--home" in str(refused.value.hint)
+
+
+def test_a_moved_server_changes_nothing_else():
+    ircd = parse(
+        with_listen('name: spark\nmotd: hello\nlisten: ["127.0.0.1:6667"]\n', ["127.0.0.1:7000"]),
+        IrcdConfig,
+        where="ircd.yaml",
+    )
+    agents = parse(
+        with_server_port("server: {name: spark}\nagents: [{nick: spark-a}]\n", 7000),
+        AgentsConfig,
+        where="agents.yaml",
+    )
+
+    assert ircd == IrcdConfig(name="spark", motd="hello", listen=("127.0.0.1:7000",))
+    assert str(agents.server.address) == "127.0.0.1:7000"
+    assert (agents.server.name, agents.agents[0].nick) == ("spark", "spark-a")

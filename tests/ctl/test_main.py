@@ -1,0 +1,64 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from culture import __version__
+from culture.ctl.main import VERBS, parse
+from culture.errors import UsageError
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_an_unknown_verb_is_answered_with_the_nearest():
+    with pytest.raises(UsageError, match="unknown verb 'upp'") as refused:
+        parse(["upp"])
+
+    assert refused.value.hint == "culturectl up"
+    assert refused.value.exit_status == 64
+
+
+def test_a_verb_unlike_any_is_answered_with_all():
+    with pytest.raises(UsageError) as refused:
+        parse(["--version-of", "frobnicate"])
+
+    assert refused.value.hint == f"verbs: {', '.join(VERBS)}"
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["up", "--prot", "1"], ["up", "--live", "--rehearse"], ["up", "x"]]
+)
+def test_a_wrong_command_line_says_where_help_is(arguments):
+    with pytest.raises(UsageError) as refused:
+        parse(arguments)
+
+    assert refused.value.hint is not None
+    assert refused.value.hint.endswith("--help")
+
+
+def test_the_version_is_data(capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse(["--version"])
+
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"culturectl {__version__}\n"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_every_verb_has_its_summary(verb, capsys):
+    with pytest.raises(SystemExit):
+        parse([verb, "--help"])
+
+    assert VERBS[verb].summary in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_and_option_is_in_the_man_page_and_the_other_way_round(verb, capsys):
+    page = (ROOT / "docs" / "man" / "culturectl.1.rst").read_text(encoding="utf-8")
+    with pytest.raises(SystemExit):
+        parse([verb, "--help"])
+    options = set(re.findall(r"--[a-z]+", capsys.readouterr().out))
+
+    described = page.partition(f"\n{verb}\n{'-' * len(verb)}\n")[2].partition("\n====")[0]
+
+    assert set(re.findall(r"^(?:-\w, )?(--[a-z]+)", described, re.MULTILINE)) == options - {"--help"}
