@@ -11,8 +11,7 @@ CultureError                 70  a bug of ours
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 
 class CultureError(Exception):
@@ -43,8 +42,7 @@ class NotAllowedError(CultureError):
     exit_status = 77
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong in a configuration file."""
 
     where: str

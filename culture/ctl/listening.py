@@ -8,14 +8,14 @@ from pathlib import Path
 
 from culture.config.address import Address, TcpAddress
 from culture.errors import UnavailableError
-from culture.net.listeners import open_listener
+from culture.net.listeners import FOR_THE_GROUP, open_listener
 
 _LISTEN = "0A"  # TCP_LISTEN, as /proc/net/tcp writes it
 
 
-def listen(address: Address) -> socket.socket:
+def listen(address: Address, unix_mode: int = FOR_THE_GROUP) -> socket.socket:
     try:
-        return open_listener(address)
+        return open_listener(address, unix_mode=unix_mode)
     except UnavailableError as error:
         if isinstance(address, TcpAddress) and getattr(error.__context__, "errno", 0) == errno.EADDRINUSE:
             raise _taken(address.port) from None

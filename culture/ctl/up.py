@@ -22,7 +22,7 @@ from culture.ctl.output import Console, how_to_connect
 from culture.ctl.services import Services
 from culture.errors import ConfigError, Problem, UsageError
 from culture.names import host_from_machine, nick_prefix
-from culture.net.listeners import address_of
+from culture.net.listeners import FOR_THE_GROUP, FOR_THE_OWNER, address_of
 from culture.rehearsal.environment import environment as rehearsal_environment
 
 _LOOPBACK = "127.0.0.1"
@@ -93,8 +93,8 @@ class _Up:
         address = address_of(self._irc[0])
         self._console.announce(invitation(self._ircd, self._agents, address, [each.name for each in ready]))
 
-    def _listen(self, address: Address) -> socket.socket:
-        listener = listen(address)
+    def _listen(self, address: Address, *, unix_mode: int = FOR_THE_GROUP) -> socket.socket:
+        listener = listen(address, unix_mode)
         self._opened.callback(stop_listening, listener)
         return listener
 
@@ -117,8 +117,7 @@ class _Up:
         server = address_of(self._irc[0])
         if self._moved and isinstance(server, TcpAddress):
             config = self._amended(config, with_server_port(config.read_text(encoding="utf-8"), server.port))
-        ipc = self._listen(UnixAddress(str(self._home.socket_path(f"{nick}.sock"))))
-        os.chmod(ipc.getsockname(), 0o600)
+        ipc = self._listen(UnixAddress(str(self._home.socket_path(f"{nick}.sock"))), unix_mode=FOR_THE_OWNER)
         return self._services.agent(nick, config, ipc, self._env)
 
     def _amended(self, config: Path, text: str) -> Path:

@@ -4,27 +4,31 @@ import contextlib
 import os
 import socket
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from culture.config.address import Address, TcpAddress, UnixAddress, parse_address
 from culture.errors import NotAllowedError, UnavailableError
 
 BACKLOG = 1024
+FOR_THE_GROUP = 0o660
+FOR_THE_OWNER = 0o600
 
 
 @contextlib.contextmanager
-def listening(addresses: tuple[str, ...], passed: list[socket.socket]) -> Iterator[list[socket.socket]]:
+def listening(
+    addresses: Sequence[str], passed: list[socket.socket], *, unix_mode: int = FOR_THE_GROUP
+) -> Iterator[list[socket.socket]]:
     """What was passed, and what is configured beyond that; the latter leaves no socket file behind."""
     have = {address_of(each) for each in passed}
     missing = [address for text in addresses if have.isdisjoint(_stands_for(address := parse_address(text)))]
     with contextlib.ExitStack() as opened:
-        yield passed + [opened.enter_context(_opened(address)) for address in missing]
+        yield passed + [opened.enter_context(_opened(address, unix_mode)) for address in missing]
 
 
 @contextlib.contextmanager
-def _opened(address: Address) -> Iterator[socket.socket]:
-    listener = open_listener(address)
+def _opened(address: Address, unix_mode: int) -> Iterator[socket.socket]:
+    listener = open_listener(address, unix_mode=unix_mode)
     try:
         with listener:
             yield listener
@@ -39,9 +43,13 @@ def address_of(listener: socket.socket) -> Address:
     return UnixAddress(str(name)) if listener.family == socket.AF_UNIX else TcpAddress(name[0], name[1])
 
 
-def open_listener(address: Address) -> socket.socket:
+def open_listener(address: Address, *, unix_mode: int = FOR_THE_GROUP) -> socket.socket:
     try:
-        return _open_unix(address.path) if isinstance(address, UnixAddress) else _open_tcp(address)
+        match address:
+            case UnixAddress(path):
+                return _open_unix(path, unix_mode)
+            case TcpAddress():
+                return _open_tcp(address)
     except PermissionError:
         raise NotAllowedError(f"not allowed to listen on {address}") from None
     except OSError as error:
@@ -66,32 +74,36 @@ def _stands_for(address: Address) -> set[Address]:
 
 def _open_tcp(address: TcpAddress) -> socket.socket:
     family, name = _look_up(address)[0]
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
+    with _closed_on_failure(socket.socket(family, socket.SOCK_STREAM)) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind(name)
         listener.listen(BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    listener.setblocking(False)
     return listener
 
 
-def _open_unix(path: str) -> socket.socket:
+def _open_unix(path: str, mode: int) -> socket.socket:
     _remove_dead_socket(path)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listener.bind(path)
-        os.chmod(path, 0o660)
+    with _closed_on_failure(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as listener:
+        # By the mask and not by chmod: there is no moment at which others could connect.
+        mask = os.umask(0o777 & ~mode)
+        try:
+            listener.bind(path)
+        finally:
+            os.umask(mask)
         listener.listen(BACKLOG)
+    return listener
+
+
+@contextlib.contextmanager
+def _closed_on_failure(listener: socket.socket) -> Iterator[socket.socket]:
+    listener.setblocking(False)
+    try:
+        yield listener
     except OSError:
         listener.close()
         raise
-    listener.setblocking(False)
-    return listener
 
 
 def _remove_dead_socket(path: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from culture.errors import UnavailableError
-from culture.net.listeners import address_of, listening
+from culture.net.listeners import FOR_THE_OWNER, address_of, listening
 
 
 def test_a_passed_address_is_not_opened_again():
@@ -34,6 +34,12 @@ def test_a_socket_file_of_a_crash_is_replaced_and_gone_afterwards(tmp_path: Path
         assert str(address_of(listeners[0])) == f"unix:{path}"
         assert path.stat().st_mode & 0o777 == 0o660
     assert not path.exists()
+
+
+def test_a_socket_can_be_for_its_owner_alone(tmp_path: Path):
+    path = tmp_path / "s"
+    with listening((f"unix:{path}",), [], unix_mode=FOR_THE_OWNER):
+        assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_live_socket_or_another_file_is_left_alone(tmp_path: Path):

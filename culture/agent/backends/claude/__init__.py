@@ -1,0 +1,1 @@
+"""Claude Code, by claude-agent-sdk: one resident session of the real CLI."""

@@ -1,0 +1,64 @@
+"""What the backend's program finds around it: its skill first on PATH, its own socket, no secrets of ours."""
+
+import os
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Final
+
+from culture.config.paths import state_dir
+from culture.errors import ConfigError, NotAllowedError, Problem, UnavailableError
+
+SYSTEM_BIN: Final = Path("/usr/lib/culture/bin")
+"""Where the package keeps `irc`: in /usr/bin that name belongs to other programs."""
+
+_OURS: Final = (
+    "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
+    "CREDENTIALS_DIRECTORY",
+    # Tells the CLI that it may run unbounded as root. Whoever set it did not mean an agent.
+    "IS_SANDBOX",
+)  # fmt: skip
+
+
+def keep_private(env: MutableMapping[str, str]) -> None:
+    """Drop from our own environment what is for the daemon alone: the backend's program inherits the rest."""
+    for name in _OURS:
+        env.pop(name, None)
+
+
+def session_environment(
+    nick: str, socket: Path, irc: Path, key: str, env: Mapping[str, str]
+) -> dict[str, str]:
+    """`irc` is the directory of the skill's program."""
+    own = {
+        "CULTURE_NICK": nick,
+        "CULTURE_SOCKET": str(socket),
+        "PATH": os.pathsep.join([str(irc), env.get("PATH", os.defpath)]),
+    }
+    return {**own, "ANTHROPIC_API_KEY": key} if key else own
+
+
+def irc_directory(executable: Path, program: Path, system: Path = SYSTEM_BIN) -> Path:
+    """Where our own `irc` is: in a virtual environment, where the package puts it, or beside this program."""
+    in_environment = [executable.parent] if (executable.parent.parent / "pyvenv.cfg").is_file() else []
+    for directory in (*in_environment, system, program.absolute().parent):
+        if os.access(directory / "irc", os.X_OK):
+            return directory
+    raise UnavailableError("the program 'irc' is not installed", hint="install culture again")
+
+
+def working_directory(configured: str, nick: str, env: Mapping[str, str]) -> Path:
+    """What is configured, else one of its own, apart from what its backend keeps in its home."""
+    if configured:
+        if not Path(configured).is_dir():
+            what = f"directory '{configured}' of agent '{nick}' is not there"
+            raise ConfigError([Problem("agents.yaml", what, f"mkdir {configured}")])
+        return Path(configured)
+    # A unit's state directory is the agent's alone; a person's is that of all agents.
+    state = state_dir("", env)
+    own = state if env.get("STATE_DIRECTORY") else state / "agents" / nick
+    try:
+        (own / "work").mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        hint = f"set directory of agent '{nick}' to one that can be written"
+        raise NotAllowedError(f"cannot make '{own / 'work'}': {error.strerror}", hint=hint) from None
+    return own / "work"

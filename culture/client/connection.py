@@ -1,0 +1,150 @@
+"""One connection to a server: bytes in and out, and noticing when nobody answers any more."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from culture.client.events import Event
+from culture.client.session import Session
+from culture.config.address import Address, TcpAddress, UnixAddress
+from culture.errors import CultureError, TemporaryError, UnavailableError
+from culture.protocol.framing import OVERLONG, SERVER_TAG_BYTES, LineBuffer
+from culture.protocol.line import MalformedLine, parse_line
+
+_LIVENESS_TOKEN: Final = "alive"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    connect_s: float = 10.0
+    registration_s: float = 30.0
+    # After so long without a line we ask whether the server is there …
+    silence_s: float = 30.0
+    # … and after so long without an answer it is not.
+    answer_s: float = 20.0
+
+    @property
+    def longest_silence_s(self) -> float:
+        """No connection that is watched is silent for longer, but for what a busy machine adds."""
+        return self.silence_s + self.answer_s + 10.0
+
+
+PATIENCE: Final = Patience()
+
+
+class Connection(asyncio.Protocol):
+    """Feeds the session, hands its events to `on_event`, and sends what it wants sent.
+
+    `on_event` is called from the read itself, so that nothing stands between a line's arrival and
+    what is done about it. It must not block.
+    """
+
+    def __init__(self, session: Session, on_event: Callable[[Event], None], patience: Patience) -> None:
+        self.session = session
+        self._patience = patience
+        self._on_event = on_event
+        self._loop = asyncio.get_running_loop()
+        self._buffer = LineBuffer(SERVER_TAG_BYTES)
+        self._transport: asyncio.Transport | None = None
+        self._closed: asyncio.Future[CultureError] = self._loop.create_future()
+        self._heard_at = self._loop.time()
+
+    @property
+    def silent_s(self) -> float:
+        return self._loop.time() - self._heard_at
+
+    def flush(self) -> None:
+        """Send what the session wants sent."""
+        lines = self.session.take_output()
+        if lines and self._transport is not None:
+            self._transport.write("".join(f"{line}\r\n" for line in lines).encode(errors="replace"))
+
+    def close(self, why: CultureError) -> None:
+        if not self._closed.done():
+            self._closed.set_result(why)
+        if self._transport is not None:
+            # Writes out what is queued (a QUIT) before it closes.
+            self._transport.close()
+
+    async def run(self) -> CultureError:
+        """Lives as long as the connection does; gives back why it ended."""
+        keeper = self._loop.create_task(self._keep_watch())
+        try:
+            return await self._closed
+        finally:
+            keeper.cancel()
+            if self._transport is not None:
+                self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self.flush()
+
+    def data_received(self, data: bytes) -> None:
+        self._heard_at = self._loop.time()
+        try:
+            for raw in self._buffer.feed(data):
+                self._line_received(raw)
+        except CultureError as error:
+            self.close(error)
+        self.flush()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        words = f": {error.strerror or error}" if isinstance(error, OSError) else ""
+        self.close(TemporaryError(f"the server closed the connection{words}"))
+
+    def _line_received(self, raw: bytes) -> None:
+        if raw is OVERLONG:
+            return
+        try:
+            # Per line, never per read: a read may end inside a character.
+            line = parse_line(raw.decode(errors="replace"))
+        except MalformedLine:
+            return
+        for event in self.session.received(line):
+            self._on_event(event)
+
+    async def _keep_watch(self) -> None:
+        patience = self._patience
+        await asyncio.sleep(patience.registration_s)
+        if not self.session.is_registered:
+            waited = f"{patience.registration_s:.0f} s"
+            self.close(TemporaryError(f"the server did not welcome us within {waited}"))
+        while True:
+            await asyncio.sleep(max(patience.silence_s - self.silent_s, 0.1))
+            if self.silent_s < patience.silence_s:
+                continue
+            asked_at = self._loop.time()
+            self.session.ping(_LIVENESS_TOKEN)
+            self.flush()
+            await asyncio.sleep(patience.answer_s)
+            if self._heard_at < asked_at:
+                self.close(TemporaryError(f"the server has not answered for {self.silent_s:.0f} s"))
+
+
+async def open_connection(
+    address: Address, session: Session, on_event: Callable[[Event], None], patience: Patience
+) -> Connection:
+    loop = asyncio.get_running_loop()
+    connection = Connection(session, on_event, patience)
+    try:
+        async with asyncio.timeout(patience.connect_s):
+            match address:
+                case TcpAddress(host, port):
+                    await loop.create_connection(lambda: connection, host, port)
+                case UnixAddress(path):
+                    await loop.create_unix_connection(lambda: connection, path)
+    except TimeoutError:
+        raise UnavailableError(f"no answer from {address} within {patience.connect_s:.0f} s") from None
+    except OSError as error:
+        raise UnavailableError(f"cannot connect to {address}: {reason_of(error)}") from None
+    return connection
+
+
+def reason_of(error: OSError) -> str:
+    """The system's own words; asyncio's name a Python call, and the name service has its own numbers."""
+    known = error.errno is not None and error.errno > 0
+    return os.strerror(error.errno or 0) if known else error.strerror or str(error)

@@ -1,0 +1,55 @@
+"""Who is in the channels that we are in, as far as the server has told us."""
+
+from collections.abc import Iterable, Iterator
+
+from culture.names import Folded, fold
+
+
+class Channel:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.members: dict[Folded, str] = {}
+
+
+class Roster:
+    def __init__(self) -> None:
+        self._channels: dict[Folded, Channel] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return fold(name) in self._channels
+
+    def names(self) -> list[str]:
+        return [channel.name for channel in self._channels.values()]
+
+    def members(self, name: str) -> list[str]:
+        channel = self._channels.get(fold(name))
+        return list(channel.members.values()) if channel else []
+
+    def enter(self, name: str) -> None:
+        """We are in this channel now; who else is, the server tells next."""
+        self._channels[fold(name)] = Channel(name)
+
+    def leave(self, name: str) -> None:
+        self._channels.pop(fold(name), None)
+
+    def add(self, name: str, nicks: Iterable[str]) -> None:
+        channel = self._channels.get(fold(name))
+        if channel is not None:
+            channel.members.update((fold(nick), nick) for nick in nicks)
+
+    def remove(self, name: str, nick: str) -> None:
+        channel = self._channels.get(fold(name))
+        if channel is not None:
+            channel.members.pop(fold(nick), None)
+
+    def shared_with(self, nick: str) -> list[str]:
+        return [channel.name for channel in self._with(nick)]
+
+    def rename(self, old: str, new: str) -> None:
+        for channel in self._with(old):
+            del channel.members[fold(old)]
+            channel.members[fold(new)] = new
+
+    def _with(self, nick: str) -> Iterator[Channel]:
+        folded = fold(nick)
+        return (channel for channel in self._channels.values() if folded in channel.members)
