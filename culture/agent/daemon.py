@@ -40,11 +40,12 @@ class AgentDaemon:
         *,
         password: str = "",
         buffer_size: int = 500,
+        is_rehearsing: bool = False,
         on_status: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._config = config
         self._on_status = on_status
-        self._story = Story(config.nick, config.agent)
+        self._story = Story(config.nick, config.agent, is_rehearsing=is_rehearsing)
         self._buffers = Buffers(buffer_size)
         self._turns = Turns(clock=time.monotonic, new_id=lambda: secrets.token_hex(2))
         identity = Identity(config.nick, config.agent, f"{config.agent} agent", password)

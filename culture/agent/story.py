@@ -13,9 +13,11 @@ log = logging.getLogger(__name__)
 
 
 class Story:
-    def __init__(self, nick: str, backend: str) -> None:
+    def __init__(self, nick: str, backend: str, *, is_rehearsing: bool) -> None:
         self._nick = nick
         self._backend = backend
+        # What a backend takes for its cost in a rehearsal is none.
+        self._has_cost = not is_rehearsing
 
     def connected(self, server: str, address: Address, nick: str) -> None:
         told = fields("connected", nick=nick, peer=address)
@@ -41,18 +43,19 @@ class Story:
             "turn-ended",
             **self._about(ended.turn),
             outcome=ended.outcome,
-            cost_usd=_usd(cost_usd),
+            cost_usd=self._usd(cost_usd),
             duration_ms=round(ended.duration_s * 1000),
         )
         # Being stopped in the middle of a turn is nothing that anyone has to mend.
         failed = logging.WARNING if is_stopping else logging.ERROR
-        cost = "" if cost_usd is None else f", {cost_usd:.4f} USD"
-        words = f"{ended.outcome}: {ended.error}" if ended.error else ended.outcome
+        cost = f", {cost_usd:.4f} USD" if cost_usd is not None and self._has_cost else ""
+        error = f": {ended.error}" if ended.error else ""
         level = failed if ended.error else logging.INFO
-        log.log(level, "turn %s after %.1f s%s: %s", ended.turn.id, ended.duration_s, cost, words, extra=told)
+        how = (ended.turn.id, ended.outcome, ended.duration_s, cost, error)
+        log.log(level, "turn %s %s after %.1f s%s%s", *how, extra=told)
 
     def unasked_turn_ended(self, result: Message) -> None:
-        cost, duration_ms = _usd(result["cost_usd"]), result["duration_ms"]
+        cost, duration_ms = self._usd(result["cost_usd"]), result["duration_ms"]
         told = fields(nick=self._nick, backend=self._backend, cost_usd=cost, duration_ms=duration_ms)
         log.info("%s ended a turn that nobody asked for", self._backend, extra=told)
 
@@ -64,6 +67,5 @@ class Story:
         who = {"nick": self._nick, "channel": request.channel, "peer": request.sender}
         return {**who, "turn": turn.id, "backend": self._backend}
 
-
-def _usd(cost: float | None) -> str | None:
-    return None if cost is None else f"{cost:.6f}"
+    def _usd(self, cost: float | None) -> str | None:
+        return f"{cost:.6f}" if cost is not None and self._has_cost else None

@@ -17,6 +17,7 @@ from culture.commandline import Parser, daemon_parser
 from culture.config import loader, paths
 from culture.config.agents import AgentConfig, AgentsConfig, find_agent
 from culture.net.listeners import FOR_THE_OWNER, listening
+from culture.rehearsal.environment import REHEARSING
 from culture.systemd.credentials import read_credential
 from culture.systemd.journal import log_to_journal_or_terminal
 from culture.systemd.notify import Notifier, keep_alive, watchdog_interval_s
@@ -54,6 +55,7 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         listener,
         password=password,
         buffer_size=config.buffer_size,
+        is_rehearsing=REHEARSING in os.environ,
         on_status=notifier.status,
     )
     for number in (signal.SIGTERM, signal.SIGINT):

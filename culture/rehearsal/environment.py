@@ -1,9 +1,13 @@
 """What points the real CLIs at the rehearsal model, and keeps them from reaching anything else."""
 
+REHEARSING = "CULTURE_REHEARSING"
+
 
 def environment(url: str) -> dict[str, str]:
     """Variables for a process that is to rehearse. They win over a person's own key, login and proxy."""
     return {
+        # Tells our own programs that what the CLI takes for its cost is not.
+        REHEARSING: "1",
         "ANTHROPIC_BASE_URL": url,
         # The CLI wants one; nobody checks it.
         "ANTHROPIC_API_KEY": "rehearsal",

@@ -55,7 +55,7 @@ async def test_a_person_mentions_the_agent_and_reads_its_answer(ircd, agent, mod
         assert "lines I saw: 3" in await ori.until(":spark-claude!")
 
     first, second = (
-        await agent.says(r"turn (\w+) after .*: answered(?s:.*)turn (\w+) after .*: answered")
+        await agent.says(r"turn (\w+) answered after (?s:.*)turn (\w+) answered after ")
     ).groups()
     assert first != second
     assert "hello" not in agent.said()
@@ -78,7 +78,7 @@ async def test_a_failing_model_is_told_in_the_channel(ircd, agent, model):
 
     turn = re.search(r"NOTICE #general :spark-ori: turn (\w+) failed: the model is overloaded", told)
     assert turn, told
-    await agent.says(f"error: turn {turn[1]} after .* failed: the model is overloaded")
+    await agent.says(f"error: turn {turn[1]} failed after .*: the model is overloaded")
 
 
 async def test_a_killed_backend_is_reported_and_ends_the_agent_with_75(ircd, agent, model, eventually):
