@@ -1,6 +1,7 @@
 """A real client, as people have it: weechat connects, joins, talks and is called."""
 
 import asyncio
+import contextlib
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -74,7 +75,9 @@ async def weechat(tmp_path: Path, port: int, eventually: Eventually) -> AsyncIte
         stderr=asyncio.subprocess.DEVNULL,
     )
     yield Weechat(tmp_path, eventually)
-    process.terminate()
+    # A /quit has ended it already.
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
     await process.wait()
 
 

@@ -1,0 +1,1 @@
+"""Real systemd hosts for tests: Debian in systemd-nspawn, on a machine whose own PID 1 may be anything."""

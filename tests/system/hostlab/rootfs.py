@@ -1,0 +1,87 @@
+"""The Debian that hosts boot from: made by mmdebstrap once, kept as a tar, unpacked for a session."""
+
+import hashlib
+import os
+import platform
+import subprocess
+import tempfile
+from pathlib import Path
+
+# What the .deb depends on is there already: hosts have no network to fetch it from.
+PACKAGES = (
+    "dbus",
+    "init-system-helpers",
+    "libnss-systemd",
+    "procps",
+    "python3",
+    "python3-aiohttp",
+    "python3-cryptography",
+    "python3-sdnotify",
+    "python3-systemd",
+    "python3-yaml",
+    "systemd",
+    "systemd-sysv",
+)
+# Nothing may start by itself in the middle of a test.
+MASKED = (
+    "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+    "console-getty.service",
+    "dpkg-db-backup.timer",
+    "e2scrub_all.timer",
+    "fstrim.timer",
+)
+HOOKS = (
+    # mmdebstrap copies these two from the machine that it runs on.
+    'rm -f "$1/etc/hostname" "$1/etc/resolv.conf"',
+    # Empty: every host makes its own when it boots.
+    ': > "$1/etc/machine-id"',
+    f'chroot "$1" systemctl mask {" ".join(MASKED)} 2>/dev/null',
+)
+OPTIONS = (
+    "--mode=root",
+    "--variant=minbase",
+    "--quiet",
+    "--format=tar",
+    '--aptopt=APT::Install-Recommends "false"',
+    "--dpkgopt=force-unsafe-io",
+    "--dpkgopt=path-exclude=/usr/share/locale/*",
+)
+# The machine's own sources, whichever they are: no mirror is named here.
+APT_SOURCES = tuple(
+    Path("/etc/apt", name)
+    for name in ("sources.list.d/debian.sources", "sources.list.d/ubuntu.sources", "sources.list")
+)
+
+
+def cache_directory() -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return Path(cache, "culture")
+
+
+def make_tar() -> Path:
+    """The tar of the rootfs, from the cache if this very one was made before."""
+    suite = platform.freedesktop_os_release()["VERSION_CODENAME"]
+    key = hashlib.sha256(repr((PACKAGES, HOOKS, OPTIONS)).encode()).hexdigest()[:16]
+    tar = cache_directory() / f"rootfs-{suite}-{key}.tar"
+    if not tar.exists():
+        tar.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=tar.parent) as part:
+            _mmdebstrap(suite, Path(part, tar.name))
+            Path(part, tar.name).rename(tar)
+    return tar
+
+
+def unpack(tar: Path, into: Path) -> None:
+    into.mkdir()
+    subprocess.run(["tar", "-C", into, "--numeric-owner", "--xattrs-include=*", "-xf", tar], check=True)
+
+
+def _mmdebstrap(suite: str, tar: Path) -> None:
+    sources = next(path for path in APT_SOURCES if path.exists())
+    hooks = [f"--customize-hook={hook}" for hook in HOOKS]
+    command = ["mmdebstrap", *OPTIONS, f"--include={','.join(PACKAGES)}", *hooks, suite, tar, sources]
+    # In memory where there is some: half the time.
+    memory = Path("/dev/shm")
+    environment = os.environ | ({"TMPDIR": str(memory)} if memory.is_dir() else {})
+    subprocess.run(command, check=True, env=environment, stdin=subprocess.DEVNULL)

@@ -1,0 +1,118 @@
+"""The IRC server as a service."""
+
+import signal
+
+import pytest
+from system.hostlab.host import Host
+from system.hostlab.waiting import eventually
+from system.people import person
+
+pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
+
+SERVICE, SOCKET = "culture-ircd.service", "culture-ircd.socket"
+
+
+async def test_after_a_boot_people_reach_it_over_ipv4_ipv6_and_the_unix_socket(spark: Host):
+    async with (
+        person(spark.connect(6667), "spark-ori", "#general") as ori,
+        person(spark.connect(6667, "::1"), "spark-bo", "#general") as bo,
+        person(spark.connect_unix("/run/culture/ircd.sock"), "spark-kit", "#general") as kit,
+    ):
+        ori.send("PRIVMSG #general :good morning")
+        for other in (bo, kit):
+            assert await other.until(" PRIVMSG #general :good morning")
+
+
+async def test_systemctl_status_says_what_it_is_doing(spark: Host):
+    async with person(spark.connect(6667), "spark-ori", "#general"):
+        eventually(
+            lambda: 'Status: "spark: 1 clients in 1 channels"' in spark.systemctl("status", SERVICE),
+            within_s=5,
+            what="the status tells of the client",
+        )
+
+
+async def test_a_connection_starts_it(spark: Host):
+    spark.systemctl("stop", SERVICE)
+    assert spark.property(SERVICE, "ActiveState") == "inactive"
+
+    async with person(spark.connect(6667), "spark-ori"):
+        assert spark.property(SERVICE, "ActiveState") == "active"
+
+
+async def test_the_watchdog_kills_it_when_it_hangs_and_it_comes_back_on_the_same_sockets(spark: Host):
+    spark.write(
+        f"/etc/systemd/system/{SERVICE}.d/fast.conf", "[Service]\nWatchdogSec=2s\nTimeoutAbortSec=1s\n"
+    )
+    spark.systemctl("daemon-reload")
+    spark.systemctl("restart", SERVICE)
+    listening_since = spark.property(SOCKET, "ActiveEnterTimestampMonotonic")
+
+    spark.systemctl("kill", f"--signal={signal.SIGSTOP}", SERVICE)
+
+    # The kernel takes the connection at once; the answer comes from the next process.
+    async with person(spark.connect(6667), "spark-ori"):
+        assert spark.property(SERVICE, "NRestarts") == "1"
+    assert spark.property(SOCKET, "ActiveEnterTimestampMonotonic") == listening_since
+    assert any("Watchdog timeout" in entry["MESSAGE"] for entry in spark.journal(f"UNIT={SERVICE}"))
+
+
+def test_a_hung_server_leaves_its_traceback_in_the_journal(spark: Host):
+    spark.systemctl("kill", "--kill-whom=main", f"--signal={signal.SIGABRT}", SERVICE)
+
+    eventually(
+        lambda: any(
+            "most recent call first" in str(entry["MESSAGE"]) for entry in spark.journal(f"--unit={SERVICE}")
+        ),
+        within_s=10,
+        what="a traceback in the journal",
+    )
+
+
+def test_a_wrong_configuration_is_told_once_and_not_tried_again(spark: Host):
+    spark.systemctl("stop", SERVICE)
+    spark.write("/etc/culture/ircd.yaml", "nam: spark\n")
+
+    started = spark.run("systemctl", "start", SERVICE, check=False)
+
+    assert started.returncode != 0
+    assert spark.property(SERVICE, "ExecMainStatus") == "78"
+    assert spark.property(SERVICE, "NRestarts") == "0"
+    assert spark.property(SERVICE, "SubState") == "failed"
+    status = spark.run("systemctl", "status", SERVICE, check=False).stdout
+    assert "/etc/culture/ircd.yaml:1: unknown key 'nam'" in status
+    assert "hint: did you mean 'name'?" in status
+
+
+async def test_a_client_at_the_door_does_not_make_a_wrong_configuration_a_loop(spark: Host):
+    spark.systemctl("stop", SERVICE)
+    spark.write("/etc/culture/ircd.yaml", "nam: spark\n")
+
+    with spark.connect(6667):
+        eventually(
+            lambda: spark.property(SOCKET, "ActiveState") == "failed", within_s=20, what="the socket gives up"
+        )
+    tries = [entry for entry in spark.journal(f"--unit={SERVICE}") if "unknown key" in str(entry["MESSAGE"])]
+    assert 1 <= len(tries) <= 12
+
+    spark.write("/etc/culture/ircd.yaml", "")
+    spark.systemctl("start", SERVICE)
+    async with person(spark.connect(6667), "spark-ori"):
+        pass
+
+
+async def test_it_comes_back_from_crashes_however_many(spark: Host):
+    for restarts in range(1, 9):
+        spark.systemctl("kill", "--signal=KILL", SERVICE)
+        async with person(spark.connect(6667), "spark-ori"):
+            assert spark.property(SERVICE, "NRestarts") == str(restarts)
+
+
+def test_a_host_without_ipv6_has_a_server_all_the_same(spark: Host):
+    spark.systemctl("stop", SOCKET, SERVICE)
+    spark.run("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
+
+    spark.systemctl("start", SERVICE)
+
+    assert spark.property(SOCKET, "ActiveState") == "active"
+    spark.connect(6667).close()
