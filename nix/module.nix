@@ -67,13 +67,22 @@ in
     environment.etc."culture/ircd.yaml".source = ircdFile;
     environment.etc."culture/agents.yaml".source = agentsFile;
 
+    # As in units/culture.sysusers.
     users.users.culture = {
       isSystemUser = true;
       group = "culture";
       home = "/var/lib/culture";
-      description = "Culture services";
+      description = "Culture server";
+    };
+    users.users.culture-agent = {
+      isSystemUser = true;
+      group = "culture-agent";
+      extraGroups = [ "culture" ];
+      home = "/var/lib/culture";
+      description = "Culture agents";
     };
     users.groups.culture = { };
+    users.groups.culture-agent = { };
 
     systemd.tmpfiles.packages = [ cfg.package ];
     systemd.packages = [ cfg.package ];

@@ -102,6 +102,7 @@ let
         group = types.str;
         home = types.str;
         isSystemUser = types.bool;
+        extraGroups = types.listOf types.str;
       });
     };
   };

@@ -149,13 +149,20 @@ def test_a_changed_file_restarts_who_reads_it_and_leaves_the_sockets_open():
         assert f"/etc/culture/{file}" in unit(f"{name}.service")["Service"]["ExecStart"]
 
 
-def test_the_user_is_the_one_of_the_other_distributions():
+def test_the_users_are_those_of_the_other_distributions():
     users = host(SPARK)["users"]
-    _, name, _, words, home = shlex.split((UNITS / "culture.sysusers").read_text())
-    user = users["users"][name]
-    assert (user["description"], user["home"]) == (words, home)
-    assert user["isSystemUser"]
-    assert user["group"] in users["groups"]
+    lines = [
+        shlex.split(line, comments=True) for line in (UNITS / "culture.sysusers").read_text().splitlines()
+    ]
+    made = {name: (words, home) for kind, name, _, words, home in (line for line in lines if len(line) == 5)}
+    members = {(name, group) for kind, name, group in (line for line in lines if len(line) == 3)}
+    assert {name: (user["description"], user["home"]) for name, user in users["users"].items()} == made
+    assert {
+        (name, group) for name, user in users["users"].items() for group in user.get("extraGroups", [])
+    } == members
+    for user in users["users"].values():
+        assert user["isSystemUser"]
+        assert user["group"] in users["groups"]
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,15 @@ def test_an_agent_that_is_not_configured_is_refused_once(spark: Host):
 
 def test_only_its_own_user_reaches_its_socket(claude: Host):
     listed = claude.run("stat", "--format=%a %U %G", "/run/culture/spark-claude.sock").stdout
-    assert listed == "600 culture culture\n"
+    assert listed == "600 culture-agent culture-agent\n"
+
+
+def test_it_cannot_signal_the_server(claude: Host):
+    server = claude.property("culture-ircd.service", "MainPID")
+    as_agent = ("runuser", "--user", "culture-agent", "--", "kill", "-0")
+
+    assert claude.run(*as_agent, server, check=False).returncode != 0
+    assert claude.run(*as_agent, claude.property(SERVICE, "MainPID"), check=False).returncode == 0
 
 
 def test_it_writes_to_its_own_directory_and_sees_neither_homes_nor_the_state_of_others(claude: Host):

@@ -84,4 +84,4 @@ def test_remove_stops_everything_and_purge_leaves_nothing(bare: Host, debs: Debs
     assert files(bare) - before - OF_USERS == set()
     assert before - files(bare) == set()
     assert units(bare, "--all") == ""
-    assert bare.run("pgrep", "--euid", "culture", check=False).stdout == ""
+    assert bare.run("pgrep", "--euid", "culture,culture-agent", check=False).stdout == ""

@@ -32,6 +32,14 @@ async def test_systemctl_status_says_what_it_is_doing(spark: Host):
         )
 
 
+async def test_a_reload_renews_its_configuration_and_disconnects_nobody(spark: Host):
+    async with person(spark.connect(6667), "spark-ori") as ori:
+        spark.write("/etc/culture/ircd.yaml", "motd: fresh paint\n")
+        spark.systemctl("reload", SERVICE)
+        ori.send("MOTD")
+        assert (await ori.until(" 372 ")).endswith(":- fresh paint")
+
+
 async def test_a_connection_starts_it(spark: Host):
     spark.systemctl("stop", SERVICE)
     assert spark.property(SERVICE, "ActiveState") == "inactive"
