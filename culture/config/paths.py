@@ -29,14 +29,13 @@ def state_dir(configured: str, env: Mapping[str, str]) -> Path:
 
 
 def agent_socket(nick: str, env: Mapping[str, str]) -> Path:
-    """The IPC socket of an agent: told by the agent itself, else the system's, else a person's own."""
+    """The IPC socket of an agent: as the agent says, else where there is one, else where to make one."""
     if env.get("CULTURE_SOCKET"):
         return Path(env["CULTURE_SOCKET"])
-    system = SYSTEM_RUNTIME / f"{nick}.sock"
-    if system.exists():
-        return system
-    runtime = env.get("XDG_RUNTIME_DIR")
-    return Path(runtime, f"culture-{nick}.sock") if runtime else home(env) / "run" / f"{nick}.sock"
+    places = [SYSTEM_RUNTIME / f"{nick}.sock", home(env) / "run" / f"{nick}.sock"]
+    if runtime := env.get("XDG_RUNTIME_DIR"):
+        places.append(Path(runtime, f"culture-{nick}.sock"))
+    return next((place for place in places if place.exists()), places[-1])
 
 
 def skel() -> Path:

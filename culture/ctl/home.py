@@ -3,7 +3,9 @@
 import fcntl
 import os
 import shutil
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,15 +38,6 @@ class Home:
         """Sockets, and files that are made anew each time."""
         return self.path / "run"
 
-    def socket_path(self, name: str) -> Path:
-        path = self.run / name
-        if len(os.fsencode(path)) > _SOCKET_PATH_BYTES:
-            raise UnavailableError(
-                f"'{path}' is too long for a socket: at most {_SOCKET_PATH_BYTES} bytes",
-                hint="choose a place nearer to the root: --home DIR",
-            )
-        return path
-
 
 def open_home(path: Path) -> tuple[Home, list[Path]]:
     """The home, made if it is not there, and the files that were put into it from skel."""
@@ -60,6 +53,16 @@ def open_home(path: Path) -> tuple[Home, list[Path]]:
             hint="choose another place: --home DIR",
         ) from None
     return home, written
+
+
+@contextmanager
+def place_for_sockets(home: Home, names: Iterable[str]) -> Iterator[Path]:
+    """A directory in which sockets of these names fit: the home's own, unless it is too far down."""
+    if all(len(os.fsencode(home.run / name)) <= _SOCKET_PATH_BYTES for name in names):
+        yield home.run
+    else:
+        with tempfile.TemporaryDirectory(prefix="culture-") as directory:
+            yield Path(directory)
 
 
 def load_both(home: Home) -> tuple[IrcdConfig, AgentsConfig]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from socket import socket
 
 from culture.ctl.children import Service
-from culture.ctl.home import Home
 from culture.errors import UnavailableError
 from culture.systemd.sockets import Passed
 
@@ -22,11 +21,15 @@ def find_program(name: str) -> str:
     return str(Path(found).absolute())
 
 
+def notify_name(service: str) -> str:
+    return f"{service}.notify"
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Makes the services of one home; `env` is what they all start from."""
+    """Makes the services of one home; `env` is what they all start from, `sockets` where they are heard."""
 
-    home: Home
+    sockets: Path
     env: Mapping[str, str]
     verbose: bool = False
 
@@ -55,6 +58,6 @@ class Services:
             name=name,
             command=(find_program(program), *options, *(["--verbose"] if self.verbose else [])),
             env=env,
-            notify=self.home.socket_path(f"{name}.notify"),
+            notify=self.sockets / notify_name(name),
             sockets=tuple(sockets),
         )

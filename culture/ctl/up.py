@@ -16,10 +16,18 @@ from culture.config.ircd import IrcdConfig
 from culture.ctl.children import Service
 from culture.ctl.environment import child_environment, require_login
 from culture.ctl.foreground import Stage, run_in_foreground
-from culture.ctl.home import Home, load_both, lock, open_home, with_listen, with_server_port
+from culture.ctl.home import (
+    Home,
+    load_both,
+    lock,
+    open_home,
+    place_for_sockets,
+    with_listen,
+    with_server_port,
+)
 from culture.ctl.listening import listen, stop_listening
 from culture.ctl.output import Console, how_to_connect
-from culture.ctl.services import Services
+from culture.ctl.services import Services, notify_name
 from culture.errors import ConfigError, Problem, UsageError
 from culture.names import host_from_machine, nick_prefix
 from culture.net.listeners import FOR_THE_GROUP, FOR_THE_OWNER, address_of
@@ -76,7 +84,9 @@ class _Up:
         self._opened = opened
         self._live = options.live
         self._env = child_environment(os.environ, home.path)
-        self._services = Services(home, dict(self._env), verbose=options.verbose)
+        names = ["culture-rehearsal", *(f"culture-agent@{agent.nick}" for agent in agents.agents)]
+        self._sockets = opened.enter_context(place_for_sockets(home, map(notify_name, names)))
+        self._services = Services(self._sockets, dict(self._env), verbose=options.verbose)
         self._moved = options.port is not None
         where = listen_addresses(ircd, options.port, where=str(home.ircd_yaml))
         self._irc = [self._listen(address) for address in where]
@@ -117,7 +127,7 @@ class _Up:
         server = address_of(self._irc[0])
         if self._moved and isinstance(server, TcpAddress):
             config = self._amended(config, with_server_port(config.read_text(encoding="utf-8"), server.port))
-        ipc = self._listen(UnixAddress(str(self._home.socket_path(f"{nick}.sock"))), unix_mode=FOR_THE_OWNER)
+        ipc = self._listen(UnixAddress(str(self._sockets / f"{nick}.sock")), unix_mode=FOR_THE_OWNER)
         return self._services.agent(nick, config, ipc, self._env)
 
     def _amended(self, config: Path, text: str) -> Path:

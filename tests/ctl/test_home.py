@@ -5,7 +5,7 @@ import pytest
 from culture.config.agents import AgentsConfig
 from culture.config.ircd import IrcdConfig
 from culture.config.loader import parse
-from culture.ctl.home import load_both, lock, open_home, with_listen, with_server_port
+from culture.ctl.home import load_both, lock, open_home, place_for_sockets, with_listen, with_server_port
 from culture.errors import ConfigError, UnavailableError
 
 
@@ -52,13 +52,16 @@ def test_a_home_is_up_once(tmp_path):
     os.close(lock(home))
 
 
-def test_a_home_too_deep_for_a_socket_is_refused_with_a_hint(tmp_path):
-    home, _ = open_home(tmp_path / ("deep" * 25))
+def test_sockets_are_in_the_home_unless_it_is_too_deep_for_them(tmp_path):
+    home, _ = open_home(tmp_path)
+    deep, _ = open_home(tmp_path / ("deep" * 25))
 
-    with pytest.raises(UnavailableError, match="too long for a socket") as refused:
-        home.socket_path("spark-claude.sock")
-
-    assert "--home" in str(refused.value.hint)
+    with place_for_sockets(home, ["a.sock"]) as place:
+        assert place == home.run
+    with place_for_sockets(deep, ["a.sock"]) as place:
+        assert place.stat().st_mode & 0o777 == 0o700
+        assert len(str(place)) < 60
+    assert not place.exists()
 
 
 def test_a_moved_server_changes_nothing_else():

@@ -101,6 +101,13 @@ def _told_on_failure(request: pytest.FixtureRequest, host: Host) -> Iterator[Non
     yield
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One after the other: they share one rootfs and one installed package."""
+    for item in items:
+        if item.get_closest_marker("system"):
+            item.add_marker(pytest.mark.xdist_group("system"))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """A test that failed shows the journal of its host, which is gone soon after."""
