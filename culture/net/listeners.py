@@ -74,7 +74,8 @@ def _stands_for(address: Address) -> set[Address]:
 
 def _open_tcp(address: TcpAddress) -> socket.socket:
     family, name = _look_up(address)[0]
-    with _closed_on_failure(socket.socket(family, socket.SOCK_STREAM)) as listener:
+    # asyncio sends without delay on accepted sockets only if their listener names its protocol.
+    with _closed_on_failure(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)

@@ -130,3 +130,10 @@ async def test_a_bug_costs_one_connection_and_is_logged(server: Server, caplog: 
         assert "a bug" in caplog.text
         bo.send("PING x")
         assert await bo.read() == ":spark PONG spark :x"
+
+
+async def test_lines_leave_without_delay(server: Server):
+    async with connected(server.port, "spark-ori"):
+        (connection,) = server.driver._connections.values()
+        sock = connection._transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
