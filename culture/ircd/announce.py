@@ -54,7 +54,9 @@ def _announce_said(event: Said) -> Announcement:
     tags_only = event.command == "TAGMSG"
     text = () if tags_only else (event.text,)
     line = _from(event.sender, event.command, name, *text, trailing=bool(text))
-    return Announcement(line, audience, tags, not_to=event.sender, needs_tags=tags_only)
+    # Who writes to oneself wants to read it.
+    knows = None if target is event.sender else event.sender
+    return Announcement(line, audience, tags, not_to=knows, needs_tags=tags_only)
 
 
 def _from(user: User, command: str, *params: str, trailing: bool = False) -> str:

@@ -81,6 +81,15 @@ def test_an_echo_comes_to_those_who_asked():
     assert bo.lines() == [":spark-ori!ori@spark PRIVMSG spark-bo :y"]
 
 
+def test_one_may_write_to_oneself():
+    network = Network()
+    for caps in ("", "echo-message"):
+        ori = network.client("spark-ori", caps=caps)
+        ori.send("PRIVMSG spark-ori :note to self")
+        assert ori.lines() == [":spark-ori!ori@spark PRIVMSG spark-ori :note to self"]
+        ori.drop()
+
+
 def test_the_time_comes_to_those_who_asked_on_every_line():
     network = Network()
     ori = network.client("spark-ori", "#a", caps="server-time")

@@ -1,5 +1,6 @@
 """PASS, NICK, USER and the end of registration; NICK again afterwards."""
 
+import hmac
 import re
 
 from culture.ircd.commands.information import send_lusers, send_motd
@@ -60,7 +61,7 @@ def finish_registration(ircd: Ircd, session: Session) -> None:
     user = session.user
     if user.nick == UNNAMED or not user.username or session.is_negotiating:
         return
-    if ircd.password and session.password != ircd.password:
+    if ircd.password and not hmac.compare_digest(session.password.encode(), ircd.password.encode()):
         ircd.reply(session, ERR_PASSWDMISMATCH, "Password incorrect")
         ircd.close(session, "Password incorrect")
         return
