@@ -5,7 +5,7 @@ from pathlib import Path
 
 from culture.agent.skill.irc import USAGE, VERBS
 
-PAGE = Path(__file__).parents[2] / "docs" / "man" / "irc.1.rst"
+PAGE = Path(__file__).parents[2] / "docs" / "man" / "culture-irc.1.rst"
 
 
 def test_every_verb_of_irc_is_in_its_man_page_and_its_help_and_no_other():

@@ -24,7 +24,7 @@ PROGRAMS = {
     "culture-agent": ("culture.daemons.agent", "culture-agent.8.rst"),
     "culture-rehearsal": ("culture.daemons.rehearsal", "culture-rehearsal.8.rst"),
     "culturectl": ("culture.ctl.main", "culturectl.1.rst"),
-    "irc": ("culture.agent.skill.irc", "irc.1.rst"),
+    "irc": ("culture.agent.skill.irc", "culture-irc.1.rst"),
 }
 
 
