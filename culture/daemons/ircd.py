@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import logging
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -16,6 +17,7 @@ from culture.config import loader, paths
 from culture.config.ircd import IrcdConfig
 from culture.ircd.commands.table import COMMANDS
 from culture.ircd.core import Ircd
+from culture.ircd.ids import new_ids
 from culture.names import host_from_machine
 from culture.net.driver import Driver
 from culture.net.listeners import listening
@@ -45,8 +47,15 @@ def _main() -> int:
     password = read_credential(config.password_credential, os.environ) if config.password_credential else ""
     _make_state_dir(paths.state_dir(config.state_dir, os.environ))
     passed = [each.socket for each in passed_sockets(os.environ)]
-    clocks = {"clock": time.time, "timer": time.monotonic}
-    ircd = Ircd(config, COMMANDS, version=__version__, password=password, **clocks)
+    ircd = Ircd(
+        config,
+        COMMANDS,
+        clock=time.time,
+        timer=time.monotonic,
+        new_id=new_ids(secrets.token_hex(5)),
+        version=__version__,
+        password=password,
+    )
     with listening(config.listen, passed) as listeners:
         asyncio.run(_serve(ircd, path, listeners))
     return 0

@@ -4,10 +4,25 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from culture.ircd.channel import Channel
-from culture.ircd.events import Event, Joined, ModesChanged, Parted, Quit, Renamed, Said, TopicChanged
+from culture.ircd.events import (
+    AccountChanged,
+    AwayChanged,
+    Event,
+    Invited,
+    Joined,
+    Kicked,
+    ModesChanged,
+    Parted,
+    Quit,
+    RealnameChanged,
+    Renamed,
+    Said,
+    TopicChanged,
+)
 from culture.ircd.state import State
 from culture.ircd.text import LINE_BYTES, cut
 from culture.ircd.user import User
+from culture.protocol.capabilities import Cap
 from culture.protocol.line import format_line
 from culture.protocol.mentions import TAG as MENTIONS_TAG
 
@@ -16,11 +31,14 @@ from culture.protocol.mentions import TAG as MENTIONS_TAG
 class Announcement:
     line: str
     audience: Collection[User]
+    source: User
     tags: Mapping[str, str] = field(default_factory=dict)
     not_to: User | None = None
     """Who knows already, having said it; told all the same where it asked for an echo."""
-    needs_tags: bool = False
-    """Whether it means nothing to readers without message-tags."""
+    needs: Cap | None = None
+    """The capability without which it means nothing to a reader."""
+    extended: tuple[Cap, str] | None = None
+    """Another line for readers with a capability."""
 
 
 def announce(event: Event, state: State) -> Announcement:
@@ -29,34 +47,57 @@ def announce(event: Event, state: State) -> Announcement:
         case Said():
             return _announce_said(event)
         case Joined(user, channel):
-            return Announcement(_from(user, "JOIN", channel.name), {*channel.members, user})
+            line, extended = _from(user, "JOIN", channel.name), _extended_join(user, channel)
+            return Announcement(line, {*channel.members, user}, user, extended=(Cap.EXTENDED_JOIN, extended))
         case Parted(user, channel, reason):
             line = _from(user, "PART", channel.name, *([reason] if reason else []), trailing=bool(reason))
-            return Announcement(line, tuple(channel.members))
+            return Announcement(line, tuple(channel.members), user)
+        case Kicked(user, channel, kicked, reason):
+            line = _from(user, "KICK", channel.name, kicked.nick, reason, trailing=True)
+            return Announcement(line, tuple(channel.members), user)
+        case Invited(user, channel, invited):
+            line = _from(user, "INVITE", invited.nick, channel.name)
+            others = {member for member in channel.members if member is not user}
+            return Announcement(line, others, user, needs=Cap.INVITE_NOTIFY)
         case Quit(user, reason):
-            return Announcement(_from(user, "QUIT", reason, trailing=True), state.neighbours(user) - {user})
+            line = _from(user, "QUIT", reason, trailing=True)
+            return Announcement(line, state.neighbours(user) - {user}, user)
         case Renamed(user, new_nick):
-            return Announcement(_from(user, "NICK", new_nick, trailing=True), state.neighbours(user))
+            return Announcement(_from(user, "NICK", new_nick, trailing=True), state.neighbours(user), user)
+        case AwayChanged(user, away):
+            line = _from(user, "AWAY", *([away] if away else []), trailing=bool(away))
+            return Announcement(line, state.neighbours(user) - {user}, user, needs=Cap.AWAY_NOTIFY)
+        case AccountChanged(user, account):
+            line = _from(user, "ACCOUNT", account or "*")
+            return Announcement(line, state.neighbours(user), user, needs=Cap.ACCOUNT_NOTIFY)
+        case RealnameChanged(user, realname):
+            line = _from(user, "SETNAME", realname, trailing=True)
+            return Announcement(line, state.neighbours(user), user, needs=Cap.SETNAME)
         case TopicChanged(user, channel, topic):
             line = _from(user, "TOPIC", channel.name, topic.text if topic else "", trailing=True)
-            return Announcement(line, channel.members)
+            return Announcement(line, channel.members, user)
         case ModesChanged(user, channel, changes, params):
-            return Announcement(_from(user, "MODE", channel.name, changes, *params), channel.members)
+            return Announcement(_from(user, "MODE", channel.name, changes, *params), channel.members, user)
 
 
 def _announce_said(event: Said) -> Announcement:
-    target = event.target
+    target, sender = event.target, event.sender
     name = target.name if isinstance(target, Channel) else target.nick
-    audience = target.members if isinstance(target, Channel) else {target, event.sender}
+    audience = target.members if isinstance(target, Channel) else {target, sender}
     tags = event.tags
     if event.mentioned:
         tags = {**tags, MENTIONS_TAG: ",".join(user.nick for user in event.mentioned)}
     tags_only = event.command == "TAGMSG"
     text = () if tags_only else (event.text,)
-    line = _from(event.sender, event.command, name, *text, trailing=bool(text))
+    line = _from(sender, event.command, name, *text, trailing=bool(text))
     # Who writes to oneself wants to read it.
-    knows = None if target is event.sender else event.sender
-    return Announcement(line, audience, tags, not_to=knows, needs_tags=tags_only)
+    knows = None if target is sender else sender
+    needs = Cap.MESSAGE_TAGS if tags_only else None
+    return Announcement(line, audience, sender, tags, not_to=knows, needs=needs)
+
+
+def _extended_join(user: User, channel: Channel) -> str:
+    return _from(user, "JOIN", channel.name, user.account or "*", user.realname, trailing=True)
 
 
 def _from(user: User, command: str, *params: str, trailing: bool = False) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from culture.config.ircd import IrcdConfig
 from culture.ircd.announce import announce
-from culture.ircd.events import Event, Quit
+from culture.ircd.events import Event, Quit, Stamp
+from culture.ircd.labels import LABEL, labeled
 from culture.ircd.refusal import Refusal, need_more_params
 from culture.ircd.session import READY, Phase, Session
 from culture.ircd.state import State
@@ -45,6 +46,7 @@ class Ircd:
         *,
         clock: Callable[[], float],
         timer: Callable[[], float],
+        new_id: Callable[[], str],
         version: str,
         password: str = "",
     ) -> None:
@@ -57,6 +59,7 @@ class Ircd:
         self.clock = clock
         """The time of day, which may jump; `timer` never does."""
         self.timer = timer
+        self.new_id = new_id
         self.started_at = clock()
         self.state = State()
         self.sessions: set[Session] = set()
@@ -96,7 +99,7 @@ class Ircd:
         except MalformedLine as error:
             self.fail(session, "*", "INVALID_LINE", f"Your line was dropped: {error}")
         else:
-            self._dispatch(session, line)
+            self._answer(session, line)
 
     def disconnected(self, session: Session, reason: str) -> None:
         """The connection is gone; whoever shared a channel with it learns why."""
@@ -163,16 +166,23 @@ class Ircd:
 
     def publish(self, event: Event) -> None:
         """The one road of every event: it takes effect, and everyone concerned is told."""
+        stamp = Stamp(self.new_id(), self.clock())
         told = announce(event, self.state)
-        self.state.apply(event)
-        rendered = Rendered(told.line, event.at, told.tags)
+        self.state.apply(event, stamp.at)
+        tags = {**told.tags, "msgid": stamp.id}
+        rendered = Rendered(told.line, stamp.at, tags, told.source.account)
+        extended_cap, extended = None, rendered
+        if told.extended is not None:
+            extended_cap, line = told.extended
+            extended = Rendered(line, stamp.at, tags, told.source.account)
         for user in told.audience:
             session = user.session
             if session is None or (user is told.not_to and Cap.ECHO_MESSAGE not in session.caps):
                 continue
-            if told.needs_tags and Cap.MESSAGE_TAGS not in session.caps:
+            if told.needs is not None and told.needs not in session.caps:
                 continue
-            self._queue(session, rendered.form(session.form))
+            form = extended if extended_cap in session.caps else rendered
+            self._queue(session, form.form(session.form))
 
     def close(self, session: Session, reason: str) -> None:
         """Say goodbye, tell the others, forget the session. The driver hangs up after the last byte."""
@@ -186,7 +196,7 @@ class Ircd:
         session.close_reason = reason
         self.sessions.discard(session)
         if was_registered:
-            self.publish(Quit(session.user, reason, self.clock()))
+            self.publish(Quit(session.user, reason))
         else:
             self.release_nick(session)
 
@@ -200,9 +210,25 @@ class Ircd:
     def _queue(self, session: Session, data: bytes) -> None:
         """Never waits: a reader that is too slow pays alone, with its connection (`held_back`)."""
         if session.phase is not Phase.CLOSED:
-            session.outbox.append(data)
-            session.queued_bytes += len(data)
-            self._dirty[session] = None
+            self._queue_last(session, data)
+
+    def _queue_last(self, session: Session, data: bytes) -> None:
+        """Also to a session that just ended: its last words."""
+        session.outbox.append(data)
+        session.queued_bytes += len(data)
+        self._dirty[session] = None
+
+    def _answer(self, session: Session, line: Line) -> None:
+        label = line.tags.get(LABEL)
+        if label is None or not {Cap.LABELED_RESPONSE, Cap.BATCH} <= session.caps:
+            self._dispatch(session, line)
+            return
+        # What waits already was not brought about by this.
+        waiting, session.outbox = session.outbox, []
+        self._dispatch(session, line)
+        answers, session.outbox = session.outbox, waiting
+        session.queued_bytes -= sum(map(len, answers))
+        self._queue_last(session, labeled(label, answers, self.name, self.new_id))
 
     def _dispatch(self, session: Session, line: Line) -> None:
         try:

@@ -11,6 +11,14 @@ SpeechCommand = Literal["PRIVMSG", "NOTICE", "TAGMSG"]
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp:
+    """When an event happened, and the name by which it is known everywhere (IRCv3 msgid)."""
+
+    id: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
     """A message to a channel, or to one user."""
 
@@ -19,15 +27,13 @@ class Said:
     target: Channel | User
     text: str
     tags: Mapping[str, str]
-    mentioned: tuple[User, ...]
-    at: float
+    mentioned: tuple[User, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
     user: User
     channel: Channel
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +41,55 @@ class Parted:
     user: User
     channel: Channel
     reason: str
-    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Kicked:
+    user: User
+    channel: Channel
+    kicked: User
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    user: User
+    channel: Channel
+    invited: User
 
 
 @dataclass(frozen=True, slots=True)
 class Quit:
     user: User
     reason: str
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
     user: User
     new_nick: str
-    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class AwayChanged:
+    """Away with these words, or back with none."""
+
+    user: User
+    away: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountChanged:
+    """Logged in to this account, or out of it."""
+
+    user: User
+    account: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RealnameChanged:
+    user: User
+    realname: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +97,6 @@ class TopicChanged:
     user: User
     channel: Channel
     topic: Topic | None
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +107,19 @@ class ModesChanged:
     channel: Channel
     changes: str
     params: tuple[str, ...]
-    at: float
 
 
-Event = Said | Joined | Parted | Quit | Renamed | TopicChanged | ModesChanged
+Event = (
+    Said
+    | Joined
+    | Parted
+    | Kicked
+    | Invited
+    | Quit
+    | Renamed
+    | AwayChanged
+    | AccountChanged
+    | RealnameChanged
+    | TopicChanged
+    | ModesChanged
+)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from culture.ircd.channel import PREFIXES, Flag, Status
+from culture.ircd.user import UserMode
 
-USER_LETTERS: Final = "i"
+USER_LETTERS: Final = "".join(sorted(UserMode))
 CHANNEL_LETTERS: Final = "".join(sorted([*Flag, *Status]))
 PARAMETER_LETTERS: Final = "".join(sorted(Status))
 MOST_PARAMETERS: Final = 10

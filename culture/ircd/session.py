@@ -45,6 +45,8 @@ class Session:
             self.form |= Form.TAGS
         if Cap.SERVER_TIME in caps:
             self.form |= Form.TIME
+        if Cap.ACCOUNT_TAG in caps:
+            self.form |= Form.ACCOUNT
 
     def take_output(self) -> bytes:
         """All that waits, in one piece; nothing waits afterwards."""

@@ -3,7 +3,21 @@
 from typing import TypeVar
 
 from culture.ircd.channel import STATUSES, Channel, Flag, Status
-from culture.ircd.events import Event, Joined, ModesChanged, Parted, Quit, Renamed, Said, TopicChanged
+from culture.ircd.events import (
+    AccountChanged,
+    AwayChanged,
+    Event,
+    Invited,
+    Joined,
+    Kicked,
+    ModesChanged,
+    Parted,
+    Quit,
+    RealnameChanged,
+    Renamed,
+    Said,
+    TopicChanged,
+)
 from culture.ircd.user import User
 from culture.names import Folded, fold
 
@@ -30,10 +44,10 @@ class State:
         self.users[user.key] = user
         self.most_users = max(self.most_users, len(self.users))
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: Event, at: float) -> None:
         match event:
-            case Said():
-                event.sender.spoke_at = event.at
+            case Said(sender):
+                sender.spoke_at = at
             case Joined(user, channel):
                 first = channel.key not in self.channels
                 self.channels[channel.key] = channel
@@ -41,6 +55,16 @@ class State:
                 user.channels[channel.key] = channel
             case Parted(user, channel):
                 self._leave(user, channel)
+            case Kicked(channel=channel, kicked=kicked):
+                self._leave(kicked, channel)
+            case Invited():
+                pass
+            case AwayChanged(user, away):
+                user.away = away
+            case AccountChanged(user, account):
+                user.account = account
+            case RealnameChanged(user, realname):
+                user.realname = realname
             case Quit(user):
                 for channel in list(user.channels.values()):
                     self._leave(user, channel)

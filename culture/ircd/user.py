@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from culture.names import Folded, fold
@@ -15,6 +16,13 @@ UNNAMED = "*"
 """What a client is called in replies before it has a nick."""
 
 
+class UserMode(StrEnum):
+    INVISIBLE = "i"
+
+
+USER_MODES: frozenset[str] = frozenset(UserMode)
+
+
 @dataclass(slots=True, eq=False)
 class User:
     host: str
@@ -22,8 +30,10 @@ class User:
     nick: str = UNNAMED
     username: str = ""
     realname: str = ""
+    account: str | None = None
+    away: str | None = None
     spoke_at: float = 0.0
-    is_invisible: bool = False
+    modes: set[UserMode] = field(default_factory=set)
     session: Session | None = None
     """The connection, where the user is connected to this server."""
     channels: dict[Folded, Channel] = field(default_factory=dict)
@@ -31,6 +41,10 @@ class User:
     @property
     def key(self) -> Folded:
         return fold(self.nick)
+
+    @property
+    def is_invisible(self) -> bool:
+        return UserMode.INVISIBLE in self.modes
 
     @property
     def mask(self) -> str:

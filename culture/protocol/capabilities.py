@@ -4,11 +4,19 @@ from enum import StrEnum
 
 
 class Cap(StrEnum):
+    ACCOUNT_NOTIFY = "account-notify"
+    ACCOUNT_TAG = "account-tag"
+    AWAY_NOTIFY = "away-notify"
+    BATCH = "batch"
     CAP_NOTIFY = "cap-notify"
     ECHO_MESSAGE = "echo-message"
+    EXTENDED_JOIN = "extended-join"
+    INVITE_NOTIFY = "invite-notify"
+    LABELED_RESPONSE = "labeled-response"
     MESSAGE_TAGS = "message-tags"
     MULTI_PREFIX = "multi-prefix"
     SERVER_TIME = "server-time"
+    SETNAME = "setname"
     STANDARD_REPLIES = "standard-replies"
     USERHOST_IN_NAMES = "userhost-in-names"
 

@@ -14,6 +14,7 @@ class Form(IntFlag):
     BARE = 0
     TAGS = 1
     TIME = 2
+    ACCOUNT = 4
 
 
 def format_time(at: float) -> str:
@@ -24,12 +25,13 @@ def format_time(at: float) -> str:
 class Rendered:
     """One line to many readers."""
 
-    __slots__ = ("_at", "_forms", "_line", "_tags")
+    __slots__ = ("_account", "_at", "_forms", "_line", "_tags")
 
-    def __init__(self, line: str, at: float, tags: Mapping[str, str]) -> None:
+    def __init__(self, line: str, at: float, tags: Mapping[str, str], account: str | None = None) -> None:
         self._line = line
         self._at = at
         self._tags = tags
+        self._account = account
         self._forms: dict[Form, bytes] = {}
 
     def form(self, form: Form) -> bytes:
@@ -44,5 +46,7 @@ class Rendered:
             tags["time"] = format_time(self._at)
         if Form.TAGS in form:
             tags |= self._tags
+        if Form.ACCOUNT in form and self._account:
+            tags["account"] = self._account
         prefix = f"@{format_tags(tags)} " if tags else ""
         return f"{prefix}{self._line}".encode() + CRLF

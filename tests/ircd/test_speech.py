@@ -111,12 +111,12 @@ def test_client_only_tags_pass_between_those_who_have_tags_and_others_do_not():
     bo.lines()
     ori.send(r"@+reply=x\sy;time=1;fake=2 PRIVMSG #a :hi", "@+typing=active TAGMSG #a")
     assert bo.lines() == [
-        r"@+reply=x\sy :spark-ori!ori@spark PRIVMSG #a :hi",
-        "@+typing=active :spark-ori!ori@spark TAGMSG #a",
+        r"@+reply=x\sy;msgid=m4 :spark-ori!ori@spark PRIVMSG #a :hi",
+        "@+typing=active;msgid=m5 :spark-ori!ori@spark TAGMSG #a",
     ]
     assert lea.lines() == [":spark-ori!ori@spark PRIVMSG #a :hi"]
     lea.send("@+reply=x PRIVMSG #a :not negotiated")
-    assert bo.lines() == [":spark-lea!lea@spark PRIVMSG #a :not negotiated"]
+    assert bo.lines() == ["@msgid=m6 :spark-lea!lea@spark PRIVMSG #a :not negotiated"]
 
 
 def test_a_text_that_no_longer_fits_behind_the_mask_is_cut_between_characters():
@@ -200,9 +200,9 @@ def test_a_mention_is_flagged_to_readers_with_tags():
     claude.lines()
     ori.send("PRIVMSG #ops :@Spark-Claude and @spark-bo: look at the disk", "NOTICE #ops :@spark-bo done")
     assert claude.lines() == [
-        "@agentirc.dev/mentions=spark-claude,spark-bo "
+        "@agentirc.dev/mentions=spark-claude,spark-bo;msgid=m4 "
         ":spark-ori!ori@spark PRIVMSG #ops :@Spark-Claude and @spark-bo: look at the disk",
-        "@agentirc.dev/mentions=spark-bo :spark-ori!ori@spark NOTICE #ops :@spark-bo done",
+        "@agentirc.dev/mentions=spark-bo;msgid=m5 :spark-ori!ori@spark NOTICE #ops :@spark-bo done",
     ]
     assert bo.lines() == [
         ":spark-ori!ori@spark PRIVMSG #ops :@Spark-Claude and @spark-bo: look at the disk",
@@ -223,7 +223,7 @@ def test_a_call_in_a_code_span_or_a_direct_message_is_none():
     ori = network.client("spark-ori", "#ops")
     claude = network.client("spark-claude", caps="message-tags")
     ori.send("PRIVMSG #ops :run `@spark-claude`", "PRIVMSG spark-claude :@spark-claude hi")
-    assert claude.lines() == [":spark-ori!ori@spark PRIVMSG spark-claude :@spark-claude hi"]
+    assert claude.lines() == ["@msgid=m3 :spark-ori!ori@spark PRIVMSG spark-claude :@spark-claude hi"]
 
 
 def test_nobody_can_forge_the_flag():
@@ -232,4 +232,4 @@ def test_nobody_can_forge_the_flag():
     bo = network.client("spark-bo", "#ops", caps="message-tags")
     bo.lines()
     ori.send("@agentirc.dev/mentions=spark-bo PRIVMSG #ops :nothing here")
-    assert bo.lines() == [":spark-ori!ori@spark PRIVMSG #ops :nothing here"]
+    assert bo.lines() == ["@msgid=m3 :spark-ori!ori@spark PRIVMSG #ops :nothing here"]

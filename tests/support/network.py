@@ -3,6 +3,7 @@
 from culture.config.ircd import IrcdConfig, Limits
 from culture.ircd.commands.table import COMMANDS
 from culture.ircd.core import Ircd
+from culture.ircd.ids import new_ids
 from culture.ircd.session import Phase
 from culture.protocol.framing import LineBuffer
 
@@ -28,6 +29,7 @@ class Network:
             COMMANDS,
             clock=self.clock,
             timer=self.clock,
+            new_id=new_ids("m"),
             version="1.0",
             password=password,
         )

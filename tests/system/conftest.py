@@ -87,7 +87,7 @@ def _why_not() -> str | None:
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
         return f"{', '.join(missing)} cannot be found (apt install systemd-container mmdebstrap)"
-    if not any(path.exists() for path in rootfs.APT_SOURCES):
+    if not rootfs.apt_sources():
         return "there are no apt sources to make a host from"
     return None if CLI.exists() else f"'{CLI}' is not there"
 

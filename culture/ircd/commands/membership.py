@@ -25,7 +25,7 @@ def join(ircd: Ircd, session: Session, line: Line) -> None:
     if line.param(0) == "0":
         # RFC 2812 section 3.2.1: leave everything.
         for channel in list(session.user.channels.values()):
-            ircd.publish(Parted(session.user, channel, "", ircd.clock()))
+            ircd.publish(Parted(session.user, channel, ""))
         return
     for_each_target(ircd, session, line.param(0), _join_one)
 
@@ -39,7 +39,7 @@ def _join_one(ircd: Ircd, session: Session, name: str) -> None:
         return
     if len(user.channels) >= ircd.limits.channels_per_client:
         raise Refusal(ERR_TOOMANYCHANNELS, name, "You have joined too many channels")
-    ircd.publish(Joined(user, channel, ircd.clock()))
+    ircd.publish(Joined(user, channel))
     if channel.topic:
         _send_topic(ircd, session, channel)
     _send_names(ircd, session, channel)
@@ -50,7 +50,7 @@ def part(ircd: Ircd, session: Session, line: Line) -> None:
 
     def part_one(ircd: Ircd, session: Session, name: str) -> None:
         channel = require_membership(ircd, session, name)
-        ircd.publish(Parted(session.user, channel, reason, ircd.clock()))
+        ircd.publish(Parted(session.user, channel, reason))
 
     for_each_target(ircd, session, line.param(0), part_one)
 
@@ -78,7 +78,7 @@ def topic(ircd: Ircd, session: Session, line: Line) -> None:
     room = room_behind(session.user.mask, "TOPIC", channel.name)
     text = cut(line.param(1), min(room, ircd.limits.topic_length))
     changed = Topic(text, session.user.mask, now) if text else None
-    ircd.publish(TopicChanged(session.user, channel, changed, now))
+    ircd.publish(TopicChanged(session.user, channel, changed))
 
 
 def _send_topic(ircd: Ircd, session: Session, channel: Channel) -> None:

@@ -3,10 +3,11 @@
 from culture.ircd.channel import FLAGS, STATUSES, Channel, Flag, Status
 from culture.ircd.core import Ircd
 from culture.ircd.events import ModesChanged
-from culture.ircd.modes import MOST_PARAMETERS, USER_LETTERS, Effective, read_changes
+from culture.ircd.modes import MOST_PARAMETERS, Effective, read_changes
 from culture.ircd.refusal import Refusal, need_more_params, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.targets import require_channel
+from culture.ircd.user import USER_MODES, UserMode
 from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import (
     ERR_CHANOPRIVSNEEDED,
@@ -56,7 +57,7 @@ def _change_channel(ircd: Ircd, session: Session, channel: Channel, letters: str
             ircd.refuse(session, refusal)
     if effective.changes:
         changed = (effective.changes, tuple(effective.params))
-        ircd.publish(ModesChanged(session.user, channel, *changed, ircd.clock()))
+        ircd.publish(ModesChanged(session.user, channel, *changed))
 
 
 class _Held:
@@ -96,16 +97,15 @@ def _user_mode(ircd: Ircd, session: Session, target: str, letters: str) -> None:
     if user is not session.user:
         raise Refusal(ERR_USERSDONTMATCH, "Can't change mode for other users")
     if not letters:
-        modes = "+i" if user.is_invisible else "+"
-        ircd.reply(session, RPL_UMODEIS, modes, trailing=False)
+        ircd.reply(session, RPL_UMODEIS, "+" + "".join(sorted(user.modes)), trailing=False)
         return
     effective = Effective()
     is_unknown = False
     for adding, letter in read_changes(letters):
-        if letter not in USER_LETTERS:
+        if letter not in USER_MODES:
             is_unknown = True
-        elif user.is_invisible is not adding:
-            user.is_invisible = adding
+        elif (letter in user.modes) is not adding:
+            user.modes ^= {UserMode(letter)}
             effective.add(adding, letter)
     if effective.changes:
         ircd.send(session, format_line("MODE", user.nick, effective.changes, source=user.mask))

@@ -41,7 +41,7 @@ def nick(ircd: Ircd, session: Session, line: Line) -> None:
     _check_nick(ircd, session, new)
     if session.phase is Phase.REGISTERED:
         if new != session.user.nick:
-            ircd.publish(Renamed(session.user, new, ircd.clock()))
+            ircd.publish(Renamed(session.user, new))
         return
     ircd.release_nick(session)
     session.user.nick = new

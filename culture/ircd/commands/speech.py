@@ -68,7 +68,7 @@ def _say_to_one(ircd: Ircd, session: Session, line: Line, command: SpeechCommand
         tags = {tag: value for tag, value in line.tags.items() if is_client_only(tag)}
     text = _fit(session.user, command, target, line.param(1))
     mentioned = _mentioned(ircd, text) if isinstance(target, Channel) and command != "TAGMSG" else ()
-    ircd.publish(Said(session.user, command, target, text, tags, mentioned, ircd.clock()))
+    ircd.publish(Said(session.user, command, target, text, tags, mentioned))
     if isinstance(target, Channel):
         _call_absent(ircd, session.user, target, mentioned)
 

@@ -47,11 +47,20 @@ OPTIONS = (
     "--dpkgopt=force-unsafe-io",
     "--dpkgopt=path-exclude=/usr/share/locale/*",
 )
-# The machine's own sources, whichever they are: no mirror is named here.
-APT_SOURCES = tuple(
-    Path("/etc/apt", name)
-    for name in ("sources.list.d/debian.sources", "sources.list.d/ubuntu.sources", "sources.list")
-)
+
+
+def suite() -> str:
+    return platform.freedesktop_os_release()["VERSION_CODENAME"]
+
+
+def apt_sources() -> list[Path]:
+    """The machine's own, those that have its release; no mirror is named here."""
+    found = [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]
+    return [
+        path
+        for path in found
+        if path.suffix in (".list", ".sources") and path.exists() and suite() in path.read_text()
+    ]
 
 
 def cache_directory() -> Path:
@@ -61,13 +70,12 @@ def cache_directory() -> Path:
 
 def make_tar() -> Path:
     """The tar of the rootfs, from the cache if this very one was made before."""
-    suite = platform.freedesktop_os_release()["VERSION_CODENAME"]
     key = hashlib.sha256(repr((PACKAGES, HOOKS, OPTIONS)).encode()).hexdigest()[:16]
-    tar = cache_directory() / f"rootfs-{suite}-{key}.tar"
+    tar = cache_directory() / f"rootfs-{suite()}-{key}.tar"
     if not tar.exists():
         tar.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=tar.parent) as part:
-            _mmdebstrap(suite, Path(part, tar.name))
+            _mmdebstrap(Path(part, tar.name))
             Path(part, tar.name).rename(tar)
     return tar
 
@@ -77,10 +85,17 @@ def unpack(tar: Path, into: Path) -> None:
     subprocess.run(["tar", "-C", into, "--numeric-owner", "--xattrs-include=*", "-xf", tar], check=True)
 
 
-def _mmdebstrap(suite: str, tar: Path) -> None:
-    sources = next(path for path in APT_SOURCES if path.exists())
+def _mmdebstrap(tar: Path) -> None:
     hooks = [f"--customize-hook={hook}" for hook in HOOKS]
-    command = ["mmdebstrap", *OPTIONS, f"--include={','.join(PACKAGES)}", *hooks, suite, tar, sources]
+    command = [
+        "mmdebstrap",
+        *OPTIONS,
+        f"--include={','.join(PACKAGES)}",
+        *hooks,
+        suite(),
+        tar,
+        *apt_sources(),
+    ]
     # In memory where there is some: half the time.
     memory = Path("/dev/shm")
     environment = os.environ | ({"TMPDIR": str(memory)} if memory.is_dir() else {})

@@ -1,0 +1,61 @@
+"""IRCv3 labeled-response: which command an answer answers."""
+
+from support.network import Network
+
+CAPS = "labeled-response batch echo-message message-tags"
+
+
+def test_one_answer_carries_the_label():
+    ori = Network().client("spark-ori", caps=CAPS)
+    ori.send("@label=a PING x", "@label=b NOSUCH", "PING y")
+    assert ori.lines() == [
+        "@label=a :spark PONG spark :x",
+        "@label=b :spark 421 spark-ori NOSUCH :Unknown command",
+        ":spark PONG spark :y",
+    ]
+
+
+def test_several_answers_come_in_a_batch():
+    ori = Network().client("spark-ori", "#a", caps=CAPS)
+    ori.send("PING before", "@label=x MODE #a", "PING after")
+    assert ori.lines() == [
+        ":spark PONG spark :before",
+        "@label=x :spark BATCH +m2 labeled-response",
+        "@batch=m2 :spark 324 spark-ori #a +nt",
+        "@batch=m2 :spark 329 spark-ori #a 1000000",
+        ":spark BATCH -m2",
+        ":spark PONG spark :after",
+    ]
+
+
+def test_no_answer_is_acknowledged_and_an_echo_is_one():
+    network = Network()
+    ori, bo = network.client("spark-ori", caps=CAPS), network.client("spark-bo", caps="message-tags")
+    ori.send("@label=a PONG x", "@label=b PRIVMSG spark-bo :hi")
+    assert ori.lines() == [
+        "@label=a :spark ACK",
+        "@label=b;msgid=m1 :spark-ori!ori@spark PRIVMSG spark-bo :hi",
+    ]
+    assert bo.lines() == ["@msgid=m1 :spark-ori!ori@spark PRIVMSG spark-bo :hi"]
+
+
+def test_the_last_words_are_labeled_too():
+    ori = Network().client("spark-ori", caps=CAPS)
+    ori.send("@label=bye QUIT")
+    assert ori.lines() == ["@label=bye ERROR :Closing Link: spark (Quit)"]
+
+
+def test_without_the_capability_a_label_means_nothing():
+    ori = Network().client("spark-ori", caps="message-tags")
+    ori.send("@label=a PING x")
+    assert ori.lines() == [":spark PONG spark :x"]
+
+
+def test_a_join_tells_more_to_those_who_asked():
+    network = Network()
+    bo = network.client("spark-bo", "#a", caps="extended-join")
+    lea = network.client("spark-lea", "#a")
+    bo.lines()
+    network.client("spark-ori", "#a")
+    assert bo.lines() == [":spark-ori!ori@spark JOIN #a * :spark-ori"]
+    assert lea.lines() == [":spark-ori!ori@spark JOIN #a"]
