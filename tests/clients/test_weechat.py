@@ -85,12 +85,12 @@ async def test_weechat_connects_joins_talks_and_is_called(port: int, weechat: We
     async with connected(port, "spark-bo", "#general", caps="message-tags") as bo:
         await weechat.shows("server.spark", "welcome")
         await weechat.type("irc.server.spark", "/join #general")
-        assert (await bo.until("JOIN")).startswith(":spark-ori!")
+        assert ":spark-ori!" in await bo.until("JOIN")
         await weechat.shows("spark.#general", "spark-ori")
 
         await weechat.type("irc.spark.#general", "hello @spark-bo")
         line = await bo.until("PRIVMSG")
-        assert line.startswith("@agentirc.dev/mentions=spark-bo :spark-ori!")
+        assert line.startswith("@agentirc.dev/mentions=spark-bo;msgid=")
         assert line.endswith(" PRIVMSG #general :hello @spark-bo")
 
         bo.send("PRIVMSG #general :@spark-ori ☃ hello yourself")

@@ -1,7 +1,7 @@
 """Hosts with the package installed from the .deb that this tree builds.
 
 One rootfs is unpacked for the session, the package is installed on it once by apt, and every test boots
-a host of its own on top of that.
+a host of its own on top of that. Where tests run side by side, these stay together in one process.
 """
 
 import contextlib
@@ -99,13 +99,6 @@ def _told_on_failure(request: pytest.FixtureRequest, host: Host) -> Iterator[Non
 
     request.node.stash.setdefault(JOURNALS, []).append((host.name, tail))
     yield
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One after the other: they share one rootfs and one installed package."""
-    for item in items:
-        if item.get_closest_marker("system"):
-            item.add_marker(pytest.mark.xdist_group("system"))
 
 
 @pytest.hookimpl(wrapper=True)
