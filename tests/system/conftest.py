@@ -1,7 +1,7 @@
 """Hosts with the package installed from the .deb that this tree builds.
 
 One rootfs is unpacked for the session, the package is installed on it once by apt, and every test boots
-a host of its own on top of that. Where tests run side by side, these stay together in one process.
+a host of its own on top of that. Where tests run side by side, each process has its own.
 """
 
 import contextlib

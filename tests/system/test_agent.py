@@ -8,7 +8,7 @@ from system.people import person
 
 from culture.systemd.journal import MESSAGE_IDS
 
-pytestmark = [pytest.mark.system, pytest.mark.xdist_group("system"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 
 
 @pytest.fixture

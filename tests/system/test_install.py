@@ -7,7 +7,7 @@ from system.agents import IRC, SERVICE, SOCKET, cli_processes, start_agent
 from system.hostlab.host import Host
 from system.package import Debs, install
 
-pytestmark = [pytest.mark.system, pytest.mark.xdist_group("system"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 
 IRCD = ("culture-ircd.socket", "culture-ircd.service")
 TARGETS = ("culture-agents.target", "culture.target")

@@ -7,7 +7,7 @@ import pytest
 from system.package import Debs
 from system.requirement import unable
 
-pytestmark = [pytest.mark.system, pytest.mark.xdist_group("system"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 
 
 def test_lintian_has_nothing_to_complain_about(debs: Debs):

@@ -7,7 +7,7 @@ from system.hostlab.host import Host
 from system.hostlab.waiting import eventually
 from system.people import person
 
-pytestmark = [pytest.mark.system, pytest.mark.xdist_group("system"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 
 SERVICE, SOCKET = "culture-ircd.service", "culture-ircd.socket"
 

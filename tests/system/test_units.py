@@ -5,7 +5,7 @@ import re
 import pytest
 from system.hostlab.host import Host
 
-pytestmark = [pytest.mark.system, pytest.mark.xdist_group("system"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 
 BUDGETS = {
     "culture-agent@spark-claude.service": 5.0,

@@ -1,5 +1,6 @@
 """The Debian that hosts boot from: made by mmdebstrap once, kept as a tar, unpacked for a session."""
 
+import fcntl
 import hashlib
 import os
 import platform
@@ -72,12 +73,19 @@ def make_tar() -> Path:
     """The tar of the rootfs, from the cache if this very one was made before."""
     key = hashlib.sha256(repr((PACKAGES, HOOKS, OPTIONS)).encode()).hexdigest()[:16]
     tar = cache_directory() / f"rootfs-{suite()}-{key}.tar"
+    tar.parent.mkdir(parents=True, exist_ok=True)
+    with (tar.parent / "lock").open("w") as lock:
+        # Side by side, one makes it and the others wait.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _make_missing(tar)
+    return tar
+
+
+def _make_missing(tar: Path) -> None:
     if not tar.exists():
-        tar.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=tar.parent) as part:
             _mmdebstrap(Path(part, tar.name))
             Path(part, tar.name).rename(tar)
-    return tar
 
 
 def unpack(tar: Path, into: Path) -> None:
