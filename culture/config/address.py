@@ -1,4 +1,4 @@
-"""Where a server listens or is reached: `host:port`, `[v6]:port` or `unix:/path`."""
+"""Where a server listens or is reached: `host:port`, `[v6]:port`, `unix:/path`; what carries IRC there."""
 
 import re
 from dataclasses import dataclass
@@ -26,6 +26,29 @@ class UnixAddress:
 Address = TcpAddress | UnixAddress
 
 
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """What IRC is carried in on an address."""
+
+    is_tls: bool = False
+    is_websocket: bool = False
+
+
+PLAIN = Carrier()
+CARRIERS = {
+    "tls": Carrier(is_tls=True),
+    "ws": Carrier(is_websocket=True),
+    "wss": Carrier(is_tls=True, is_websocket=True),
+}
+"""By what stands in front of an address in `listen`; nothing in front is plain IRC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    address: Address
+    carrier: Carrier = PLAIN
+
+
 def parse_address(text: str) -> Address:
     """Raises ValueError with words for a person."""
     if text.startswith("unix:"):
@@ -43,6 +66,23 @@ def parse_address(text: str) -> Address:
 def check_address(text: str) -> str | None:
     try:
         parse_address(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def parse_endpoint(text: str) -> Endpoint:
+    """An address with `tls:`, `ws:` or `wss:` in front. Raises ValueError with words for a person."""
+    word, _, rest = text.partition(":")
+    # Without a second colon it is a host that happens to have such a name.
+    if word in CARRIERS and ":" in rest:
+        return Endpoint(parse_address(rest), CARRIERS[word])
+    return Endpoint(parse_address(text))
+
+
+def check_endpoint(text: str) -> str | None:
+    try:
+        parse_endpoint(text)
     except ValueError as error:
         return str(error)
     return None

@@ -6,6 +6,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent
 SYSTEM_CONFIG = Path("/etc/culture")
 SYSTEM_RUNTIME = Path("/run/culture")
+SYSTEM_STATE = Path("/var/lib/culture")
 VENDOR = Path("/usr/lib/culture/vendor")
 """Python packages that the distribution does not have, as the culture-claude package brings them."""
 
@@ -26,6 +27,13 @@ def state_dir(configured: str, env: Mapping[str, str]) -> Path:
     if configured:
         return Path(configured)
     return Path(env["STATE_DIRECTORY"]) if env.get("STATE_DIRECTORY") else home(env) / "state"
+
+
+def server_state_dir(configured: str, config: Path, env: Mapping[str, str]) -> Path:
+    """The server's, as seen from outside of it: what systemd makes is known by where the configuration is."""
+    if not configured and not env.get("STATE_DIRECTORY") and config.parent == SYSTEM_CONFIG:
+        return SYSTEM_STATE / "ircd"
+    return state_dir(configured, env)
 
 
 def agent_socket(nick: str, env: Mapping[str, str]) -> Path:

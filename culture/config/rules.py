@@ -23,5 +23,10 @@ def each(check: Check) -> Check:
     return check_all
 
 
+def off_or_at_least(least: int) -> Check:
+    """0 switches it off."""
+    return lambda value: None if not value else at_least(least)(value)
+
+
 def at_least(least: int) -> Check:
     return lambda value: None if value >= least else f"must be at least {least}, is {value}"

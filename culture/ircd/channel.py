@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from culture.ircd.bans import Masks
 from culture.ircd.user import User
 from culture.names import Folded, fold
 
@@ -11,18 +12,32 @@ class Status(StrEnum):
     """What a member can be, highest first. The value is the mode's letter."""
 
     OPERATOR = "o"
+    HALF_OPERATOR = "h"
     VOICED = "v"
 
 
-PREFIXES: dict[Status, str] = {Status.OPERATOR: "@", Status.VOICED: "+"}
+PREFIXES: dict[Status, str] = {Status.OPERATOR: "@", Status.HALF_OPERATOR: "%", Status.VOICED: "+"}
+RANKS: dict[Status, int] = {status: rank for rank, status in enumerate(reversed(Status), start=1)}
 
 
 class Flag(StrEnum):
     """A channel mode without a parameter."""
 
+    NO_CTCP = "C"
+    REGISTERED_SPEAK = "M"
+    REGISTERED_JOIN = "R"
+    INVITE_ONLY = "i"
     MODERATED = "m"
     NO_EXTERNAL = "n"
+    SECRET = "s"
     TOPIC_LOCKED = "t"
+
+
+class Setting(StrEnum):
+    """A channel mode with one value."""
+
+    KEY = "k"
+    LIMIT = "l"
 
 
 STATUSES: frozenset[str] = frozenset(Status)
@@ -42,23 +57,53 @@ class Channel:
     created_at: float
     members: dict[User, set[Status]] = field(default_factory=dict)
     flags: set[Flag] = field(default_factory=lambda: {Flag.NO_EXTERNAL, Flag.TOPIC_LOCKED})
+    settings: dict[Setting, str] = field(default_factory=dict)
+    masks: Masks = field(default_factory=Masks)
     topic: Topic | None = None
 
     @property
     def key(self) -> Folded:
         return fold(self.name)
 
-    @property
-    def modes(self) -> str:
-        return "+" + "".join(sorted(self.flags))
+    def modes_for(self, user: User) -> list[str]:
+        """`+klnt`, the key and the limit. Only members learn the key."""
+        shown = dict(sorted(self.settings.items()))
+        if Setting.KEY in shown and user not in self.members:
+            shown[Setting.KEY] = "*"
+        return ["+" + "".join([*sorted(self.flags), *shown]), *shown.values()]
+
+    def is_visible_to(self, user: User) -> bool:
+        """Whether a user may learn that the channel exists, and who is in it."""
+        return Flag.SECRET not in self.flags or user in self.members
+
+    def at_least(self, status: Status) -> set[User]:
+        """The members who stand as high as that, or higher."""
+        return {user for user in self.members if self.rank(user) >= RANKS[status]}
+
+    def rank(self, user: User) -> int:
+        """How high a user stands: 0 for one without any status, or who is not in the channel."""
+        return max((RANKS[status] for status in self.members.get(user, ())), default=0)
 
     def is_operator(self, user: User) -> bool:
         return Status.OPERATOR in self.members.get(user, ())
 
+    def may_moderate(self, user: User) -> bool:
+        """Whether a user may kick, invite, and change modes and topic: operators and half-operators."""
+        return self.rank(user) >= RANKS[Status.HALF_OPERATOR]
+
     def may_speak(self, user: User) -> bool:
-        if user not in self.members:
-            return Flag.NO_EXTERNAL not in self.flags and Flag.MODERATED not in self.flags
-        return Flag.MODERATED not in self.flags or bool(self.members[user])
+        held = self.members.get(user)
+        if held:
+            return True
+        if Flag.MODERATED in self.flags or (Flag.REGISTERED_SPEAK in self.flags and user.account is None):
+            return False
+        if held is None:
+            return Flag.NO_EXTERNAL not in self.flags and not self.masks.is_silenced(user)
+        return not self.masks.is_member_silenced(user)
+
+    def takes(self, text: str) -> bool:
+        """Whether a text may be said here, by whoever may speak: requests to programs need not (`C`)."""
+        return Flag.NO_CTCP not in self.flags or text[:1] != "\x01" or text.startswith("\x01ACTION ")
 
     def prefix(self, user: User, *, all_of_them: bool = False) -> str:
         """`@` for an operator, `+` for one with voice; the highest alone, or all (multi-prefix)."""

@@ -6,27 +6,37 @@ names. One call is one step: nothing here waits, and nothing happens between cal
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
 
 from culture.config.ircd import IrcdConfig
 from culture.ircd.announce import announce
-from culture.ircd.events import Event, Quit, Stamp
+from culture.ircd.auth import Answer, Authenticator, Question
+from culture.ircd.batch import Batch
+from culture.ircd.channel import Channel
+from culture.ircd.events import Event, Quit, Said, Stamp
 from culture.ircd.labels import LABEL, labeled
 from culture.ircd.refusal import Refusal, need_more_params
 from culture.ircd.session import READY, Phase, Session
 from culture.ircd.state import State
-from culture.ircd.text import LINE_BYTES, cut, room_behind
+from culture.ircd.text import LINE_BYTES, cut, one_word, room_behind
 from culture.ircd.user import User
-from culture.names import Folded
+from culture.names import Folded, fold
 from culture.protocol.capabilities import Cap
 from culture.protocol.framing import OVERLONG
-from culture.protocol.line import NO_TAGS, Line, MalformedLine, format_line, parse_line
+from culture.protocol.line import Line, MalformedLine, format_line, parse_line
 from culture.protocol.numerics import (
     ERR_ALREADYREGISTERED,
     ERR_INPUTTOOLONG,
     ERR_NOTREGISTERED,
     ERR_UNKNOWNCOMMAND,
+    RPL_MONOFFLINE,
+    RPL_MONONLINE,
 )
 from culture.protocol.render import Rendered
+
+WAITING_BYTES: Final = 65536
+"""What a client may say while a question about it is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,10 @@ class Ircd:
         self.name = config.name
         self.version = version
         self.password = password
+        self.oper_passwords: Mapping[str, str] = {}
+        """By the names of operators."""
+        self.on_rehash: Callable[[], object] = lambda: None
+        """The driver is to read the configuration again, once this call is over."""
         self.commands = commands
         self.clock = clock
         """The time of day, which may jump; `timer` never does."""
@@ -66,6 +80,8 @@ class Ircd:
         self.reserved: dict[Folded, Session] = {}
         """Nicks that clients hold which are still registering."""
         self._dirty: dict[Session, None] = {}
+        self._batch: Batch | None = None
+        self._questions: list[Question[Any]] = []
 
     def reconfigure(self, config: IrcdConfig) -> None:
         """From now on. The name stays: clients know the server by it."""
@@ -89,6 +105,9 @@ class Ircd:
             return
         session.heard_at = self.timer()
         session.ping_sent_at = None
+        if session.question is not None:
+            self._wait(session.question, raw)
+            return
         if raw == OVERLONG:
             self.reply(session, ERR_INPUTTOOLONG, "Input line was too long")
             return
@@ -111,7 +130,7 @@ class Ircd:
 
         Only the driver can tell: a burst that one turn of the loop brings is no fault of the reader.
         """
-        if session.queued_bytes > self.limits.sendq_bytes:
+        if 0 < self.limits.sendq_bytes < session.queued_bytes:
             session.take_output()
             self.close(session, "SendQ exceeded")
 
@@ -121,19 +140,44 @@ class Ircd:
         for session in list(self.sessions):
             silent_s = now - session.heard_at
             if session.phase is Phase.REGISTERING:
-                if now - session.connected_at >= self.limits.registration_timeout_s:
+                if 0 < self.limits.registration_timeout_s <= now - session.connected_at:
                     self.close(session, "Registration timeout")
             elif session.ping_sent_at is not None:
-                if now - session.ping_sent_at >= self.limits.ping_timeout_s:
+                if 0 < self.limits.ping_timeout_s <= now - session.ping_sent_at:
                     self.close(session, f"Ping timeout: {int(silent_s)} seconds")
-            elif silent_s >= self.limits.ping_interval_s:
+            elif 0 < self.limits.ping_interval_s <= silent_s:
                 session.ping_sent_at = now
                 self.send(session, f"PING :{self.name}")
+
+    # What is asked of the outside, and what it answers.
+
+    def ask(
+        self,
+        session: Session,
+        ask: Callable[[Authenticator], Answer],
+        then: Callable[[Answer], None],
+        unavailable: Callable[[], None],
+    ) -> None:
+        """For the driver to answer, later. The client's next lines wait until it did."""
+        session.question = Question(session, ask, then, unavailable)
+        self._questions.append(session.question)
+
+    def take_questions(self) -> list[Question[Any]]:
+        questions, self._questions = self._questions, []
+        return questions
+
+    def answered(self, question: Question[Answer], answer: Answer) -> None:
+        self._resume(question, partial(question.then, answer))
+
+    def unanswered(self, question: Question[Any]) -> None:
+        """Nobody could be asked."""
+        self._resume(question, question.unavailable)
 
     # What goes out.
 
     def drain(self) -> list[Session]:
         """The sessions that have something to be written, or are to be closed once it is."""
+        self._settle()
         dirty = list(self._dirty)
         self._dirty.clear()
         return dirty
@@ -141,7 +185,7 @@ class Ircd:
     def send(self, session: Session, line: str) -> None:
         """To one client. What its own words made too long ends where a line has to."""
         fitting = cut(line, LINE_BYTES)
-        self._queue(session, Rendered(fitting, self.clock(), NO_TAGS).form(session.form))
+        self._queue(session, Rendered(fitting, self.clock()).form(session.form))
 
     def reply(self, session: Session, numeric: str, *params: str, trailing: bool = True) -> None:
         """A numeric. Its last parameter has a colon unless it is a word that clients expect bare."""
@@ -154,11 +198,13 @@ class Ircd:
 
     def refuse(self, session: Session, refusal: Refusal) -> None:
         *middle, text = refusal.params
-        self.reply(session, refusal.numeric, *map(_one_word, middle), text)
+        self.reply(session, refusal.numeric, *map(one_word, middle), text)
 
-    def fail(self, session: Session, command: str, code: str, text: str) -> None:
-        """A failure that no numeric says (IRCv3 standard-replies)."""
-        if Cap.STANDARD_REPLIES in session.caps:
+    def fail(
+        self, session: Session, command: str, code: str, text: str, *, enabled_by: Cap = Cap.STANDARD_REPLIES
+    ) -> None:
+        """A failure that no numeric says, to clients that know FAIL (IRCv3 standard-replies)."""
+        if not session.caps.isdisjoint((enabled_by, Cap.STANDARD_REPLIES)):
             line = format_line("FAIL", command, code, text, source=self.name, trailing=True)
         else:
             line = format_line("NOTICE", session.user.nick, text, source=self.name, trailing=True)
@@ -166,15 +212,21 @@ class Ircd:
 
     def publish(self, event: Event) -> None:
         """The one road of every event: it takes effect, and everyone concerned is told."""
+        if self._batch is not None and not isinstance(event, Said):
+            # Those who leave, or are called otherwise from now on, still get what was said before.
+            self._settle()
         stamp = Stamp(self.new_id(), self.clock())
         told = announce(event, self.state)
         self.state.apply(event, stamp.at)
-        tags = {**told.tags, "msgid": stamp.id}
-        rendered = Rendered(told.line, stamp.at, tags, told.source.account)
+        account = told.source.account
+        rendered = Rendered(told.line, stamp.at, told.tags, msgid=stamp.id, account=account)
+        if told.channel is not None:
+            self._add_to_batch(told.channel, rendered, told.not_to)
+            return
         extended_cap, extended = None, rendered
         if told.extended is not None:
             extended_cap, line = told.extended
-            extended = Rendered(line, stamp.at, tags, told.source.account)
+            extended = Rendered(line, stamp.at, told.tags, msgid=stamp.id, account=account)
         for user in told.audience:
             session = user.session
             if session is None or (user is told.not_to and Cap.ECHO_MESSAGE not in session.caps):
@@ -194,11 +246,25 @@ class Ircd:
         )
         session.phase = Phase.CLOSED
         session.close_reason = reason
+        session.question = None
         self.sessions.discard(session)
         if was_registered:
             self.publish(Quit(session.user, reason))
+            self.state.watchers.forget(session.user)
+            self.tell_offline(session.user.nick)
         else:
             self.release_nick(session)
+
+    def tell_online(self, user: User) -> None:
+        """Whoever monitors the nick learns that somebody has it now."""
+        for watcher in self.state.watchers.of(user.key):
+            if watcher.session is not None:
+                self.reply(watcher.session, RPL_MONONLINE, user.mask)
+
+    def tell_offline(self, nick: str) -> None:
+        for watcher in self.state.watchers.of(fold(nick)):
+            if watcher.session is not None:
+                self.reply(watcher.session, RPL_MONOFFLINE, nick)
 
     def release_nick(self, session: Session) -> None:
         """Give up the nick that a registering client holds."""
@@ -207,8 +273,22 @@ class Ircd:
 
     # Inside.
 
+    def _add_to_batch(self, channel: Channel, line: Rendered, not_to: User | None) -> None:
+        if self._batch is None or self._batch.channel is not channel:
+            self._settle()
+            self._batch = Batch(channel)
+        self._batch.add(line, not_to)
+
+    def _settle(self) -> None:
+        """Hand out what was said in a run, before anything else is."""
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            self._dirty.update(dict.fromkeys(batch.hand_out()))
+
     def _queue(self, session: Session, data: bytes) -> None:
         """Never waits: a reader that is too slow pays alone, with its connection (`held_back`)."""
+        if self._batch is not None:
+            self._settle()
         if session.phase is not Phase.CLOSED:
             self._queue_last(session, data)
 
@@ -223,12 +303,44 @@ class Ircd:
         if label is None or not {Cap.LABELED_RESPONSE, Cap.BATCH} <= session.caps:
             self._dispatch(session, line)
             return
+        self._label(session, label, partial(self._dispatch, session, line))
+
+    def _label(self, session: Session, label: str, act: Callable[[], None]) -> None:
         # What waits already was not brought about by this.
+        self._settle()
         waiting, session.outbox = session.outbox, []
-        self._dispatch(session, line)
+        act()
+        self._settle()
         answers, session.outbox = session.outbox, waiting
         session.queued_bytes -= sum(map(len, answers))
-        self._queue_last(session, labeled(label, answers, self.name, self.new_id))
+        if session.question is not None and not answers:
+            session.question.label = label
+        else:
+            self._queue_last(session, labeled(label, answers, self.name, self.new_id))
+
+    def _attempt(self, session: Session, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Refusal as refusal:
+            self.refuse(session, refusal)
+
+    def _wait(self, question: Question[Any], raw: bytes) -> None:
+        question.waiting.append(raw)
+        if sum(map(len, question.waiting)) > WAITING_BYTES:
+            self.close(question.session, "Excess flood")
+
+    def _resume(self, question: Question[Any], act: Callable[[], None]) -> None:
+        session = question.session
+        if session.question is not question:
+            # It left meanwhile.
+            return
+        session.question = None
+        if question.label is None:
+            self._attempt(session, act)
+        else:
+            self._label(session, question.label, partial(self._attempt, session, act))
+        for raw in question.waiting:
+            self.received(session, raw)
 
     def _dispatch(self, session: Session, line: Line) -> None:
         try:
@@ -247,8 +359,3 @@ class Ircd:
         if len(line.params) < command.params:
             raise need_more_params(line.command)
         command.run(self, session, line)
-
-
-def _one_word(param: str) -> str:
-    """A refusal repeats what the client wrote, which need not fit in the middle of a line."""
-    return "*" if not param or param.startswith(":") or " " in param else param

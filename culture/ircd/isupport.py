@@ -3,31 +3,61 @@
 from collections.abc import Iterator
 
 from culture.config.ircd import IrcdConfig
-from culture.ircd.modes import CHANMODES_TOKEN, MOST_PARAMETERS, PREFIX_TOKEN
+from culture.ircd.bans import EXTBAN_TOKENS
+from culture.ircd.channel import PREFIXES
+from culture.ircd.elist import ELIST
+from culture.ircd.modes import CHANMODES_TOKEN, KEY_LENGTH, MASK_LIST_LETTERS, MOST_PARAMETERS, PREFIX_TOKEN
+from culture.ircd.text import pack
+from culture.ircd.user import USERNAME_LENGTH, UserMode
 
 _TOKENS_PER_LINE = 12
+_TOKEN_BYTES_PER_LINE = 300
+"""Next to the longest names of server and nick, and the closing text."""
 
 
 def isupport_tokens(config: IrcdConfig) -> list[str]:
     limits = config.limits
     return [
+        f"AWAYLEN={limits.away_length}",
+        f"BOT={UserMode.BOT}",
         "CASEMAPPING=rfc1459",
-        f"CHANLIMIT=#:{limits.channels_per_client}",
+        f"CHANLIMIT=#:{limits.channels_per_client or ''}",
         CHANMODES_TOKEN,
         f"CHANNELLEN={limits.channel_length}",
         "CHANTYPES=#",
+        f"ELIST={ELIST}",
+        "EXCEPTS=e",
+        *EXTBAN_TOKENS,
+        "INVEX=I",
+        f"KEYLEN={KEY_LENGTH}",
+        f"KICKLEN={limits.kick_length}",
+        *([f"MAXLIST={MASK_LIST_LETTERS}:{limits.list_entries}"] if limits.list_entries else []),
         f"MODES={MOST_PARAMETERS}",
+        f"MONITOR={limits.monitored_nicks}" if limits.monitored_nicks else "MONITOR",
+        f"NAMELEN={limits.realname_length}",
         "NETWORK=Culture",
         f"NICKLEN={limits.nick_length}",
         PREFIX_TOKEN,
-        f"TARGMAX=JOIN:,NAMES:,NOTICE:{limits.targets},PART:,PRIVMSG:{limits.targets},TAGMSG:{limits.targets}",
+        "SAFELIST",
+        f"STATUSMSG={''.join(PREFIXES.values())}",
+        f"TARGMAX={_target_limits(limits.targets)}",
         f"TOPICLEN={limits.topic_length}",
+        f"USERLEN={USERNAME_LENGTH}",
         "UTF8ONLY",
+        "WHOX",
     ]
 
 
+def _target_limits(targets: int) -> str:
+    limited = ("NOTICE", "PRIVMSG", "TAGMSG", "WHOIS", "WHOWAS")
+    free = ("JOIN", "KICK", "NAMES", "PART")
+    limits = {**dict.fromkeys(free, ""), **dict.fromkeys(limited, str(targets or ""))}
+    return ",".join(f"{command}:{limit}" for command, limit in sorted(limits.items()))
+
+
 def isupport_lines(config: IrcdConfig) -> Iterator[list[str]]:
-    """RFC 2812 gives a line fifteen parameters; nick and closing text take two."""
-    tokens = isupport_tokens(config)
-    for start in range(0, len(tokens), _TOKENS_PER_LINE):
-        yield tokens[start : start + _TOKENS_PER_LINE]
+    """As many lines as needed: a line has fifteen parameters at most (RFC 2812), and its bytes."""
+    for line in pack(isupport_tokens(config), _TOKEN_BYTES_PER_LINE):
+        tokens = line.split(" ")
+        for start in range(0, len(tokens), _TOKENS_PER_LINE):
+            yield tokens[start : start + _TOKENS_PER_LINE]

@@ -4,17 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from culture.ircd.channel import PREFIXES, Flag, Status
+from culture.ircd.bans import MaskList
+from culture.ircd.channel import PREFIXES, Flag, Setting, Status
 from culture.ircd.user import UserMode
 
 USER_LETTERS: Final = "".join(sorted(UserMode))
-CHANNEL_LETTERS: Final = "".join(sorted([*Flag, *Status]))
-PARAMETER_LETTERS: Final = "".join(sorted(Status))
+CHANNEL_LETTERS: Final = "".join(sorted([*Flag, *Setting, *MaskList, *Status]))
+PARAMETER_LETTERS: Final = "".join(sorted([*Setting, *MaskList, *Status]))
 MOST_PARAMETERS: Final = 10
 """How many changes with a parameter one command can make (ISUPPORT MODES)."""
+KEY_LENGTH: Final = 32
+MASK_LIST_LETTERS: Final = "".join(MaskList)
 
 PREFIX_TOKEN: Final = f"PREFIX=({''.join(PREFIXES)}){''.join(PREFIXES.values())}"
-CHANMODES_TOKEN: Final = f"CHANMODES=,,,{''.join(sorted(Flag))}"
+CHANMODES_TOKEN: Final = f"CHANMODES={MASK_LIST_LETTERS},{Setting.KEY},{Setting.LIMIT},{''.join(Flag)}"
 
 
 def read_changes(letters: str) -> Iterator[tuple[bool, str]]:
@@ -34,6 +37,10 @@ class Effective:
     changes: str = ""
     params: list[str] = field(default_factory=list)
     _adding: bool | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        return len(" ".join([self.changes, *self.params]).encode())
 
     def add(self, adding: bool, letter: str, param: str | None = None) -> None:
         if adding is not self._adding:

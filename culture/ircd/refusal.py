@@ -1,6 +1,12 @@
 """What a command raises when the answer is no."""
 
-from culture.protocol.numerics import ERR_NEEDMOREPARAMS, ERR_NOSUCHCHANNEL, ERR_NOSUCHNICK
+from culture.protocol.numerics import (
+    ERR_CHANOPRIVSNEEDED,
+    ERR_NEEDMOREPARAMS,
+    ERR_NOSUCHCHANNEL,
+    ERR_NOSUCHNICK,
+    ERR_NOTONCHANNEL,
+)
 
 
 class Refusal(Exception):
@@ -18,6 +24,14 @@ def no_such_channel(name: str) -> Refusal:
 
 def no_such_nick(nick: str) -> Refusal:
     return Refusal(ERR_NOSUCHNICK, nick, "No such nick/channel")
+
+
+def not_on_channel(name: str) -> Refusal:
+    return Refusal(ERR_NOTONCHANNEL, name, "You're not on that channel")
+
+
+def not_channel_operator(name: str) -> Refusal:
+    return Refusal(ERR_CHANOPRIVSNEEDED, name, "You're not channel operator")
 
 
 def need_more_params(command: str) -> Refusal:

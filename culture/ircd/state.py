@@ -2,7 +2,8 @@
 
 from typing import TypeVar
 
-from culture.ircd.channel import STATUSES, Channel, Flag, Status
+from culture.ircd.bans import MASK_LISTS, Entry, MaskList
+from culture.ircd.channel import FLAGS, STATUSES, Channel, Flag, Setting, Status
 from culture.ircd.events import (
     AccountChanged,
     AwayChanged,
@@ -18,10 +19,12 @@ from culture.ircd.events import (
     Said,
     TopicChanged,
 )
-from culture.ircd.user import User
+from culture.ircd.past import Past
+from culture.ircd.user import User, UserMode
+from culture.ircd.watchers import Watchers
 from culture.names import Folded, fold
 
-Letter = TypeVar("Letter", Status, Flag)
+Item = TypeVar("Item")
 
 
 class State:
@@ -29,6 +32,10 @@ class State:
         self.users: dict[Folded, User] = {}
         self.channels: dict[Folded, Channel] = {}
         self.most_users = 0
+        self.watchers = Watchers()
+        self.past = Past()
+        self.by_mode: dict[UserMode, set[User]] = {mode: set() for mode in UserMode}
+        """Who has which user mode, so that nobody has to count."""
 
     def find_user(self, nick: str) -> User | None:
         return self.users.get(fold(nick))
@@ -44,6 +51,10 @@ class State:
         self.users[user.key] = user
         self.most_users = max(self.most_users, len(self.users))
 
+    def set_user_mode(self, user: User, mode: UserMode, *, present: bool) -> None:
+        _put(user.modes, mode, present)
+        _put(self.by_mode[mode], user, present)
+
     def apply(self, event: Event, at: float) -> None:
         match event:
             case Said(sender):
@@ -53,12 +64,13 @@ class State:
                 self.channels[channel.key] = channel
                 channel.members[user] = {Status.OPERATOR} if first else set()
                 user.channels[channel.key] = channel
+                user.invites.pop(channel, None)
             case Parted(user, channel):
                 self._leave(user, channel)
             case Kicked(channel=channel, kicked=kicked):
                 self._leave(kicked, channel)
-            case Invited():
-                pass
+            case Invited(user, channel, invited):
+                self._invite(invited, channel, by_operator=channel.may_moderate(user))
             case AwayChanged(user, away):
                 user.away = away
             case AccountChanged(user, account):
@@ -66,25 +78,37 @@ class State:
             case RealnameChanged(user, realname):
                 user.realname = realname
             case Quit(user):
+                self.past.remember(user, at)
+                for mode in user.modes:
+                    self.by_mode[mode].discard(user)
                 for channel in list(user.channels.values()):
                     self._leave(user, channel)
                 self.users.pop(user.key, None)
             case Renamed(user, new_nick):
+                if fold(new_nick) != user.key:
+                    self.past.remember(user, at)
                 self.users.pop(user.key, None)
                 user.nick = new_nick
                 self.users[user.key] = user
             case TopicChanged(channel=channel, topic=topic):
                 channel.topic = topic
             case ModesChanged():
-                self._change_modes(event)
+                self._change_modes(event, at)
 
     def _leave(self, user: User, channel: Channel) -> None:
         del channel.members[user]
         del user.channels[channel.key]
+        channel.masks.forget(user)
         if not channel.members:
             del self.channels[channel.key]
 
-    def _change_modes(self, event: ModesChanged) -> None:
+    def _invite(self, user: User, channel: Channel, *, by_operator: bool) -> None:
+        # Without those to channels that are gone: they would keep them from being forgotten.
+        standing = {to: by for to, by in user.invites.items() if self.channels.get(to.key) is to}
+        user.invites = {**standing, channel: by_operator or standing.get(channel, False)}
+
+    def _change_modes(self, event: ModesChanged, at: float) -> None:
+        channel = event.channel
         params = iter(event.params)
         adding = True
         for letter in event.changes:
@@ -92,12 +116,22 @@ class State:
                 adding = letter == "+"
             elif letter in STATUSES:
                 member = self.users[fold(next(params))]
-                _put(event.channel.members[member], Status(letter), adding)
+                _put(channel.members[member], Status(letter), adding)
+            elif letter in FLAGS:
+                _put(channel.flags, Flag(letter), adding)
+            elif letter in MASK_LISTS:
+                entry = Entry(next(params), event.user.mask, at)
+                change = channel.masks.add if adding else channel.masks.remove
+                change(MaskList(letter), entry)
+            elif adding:
+                channel.settings[Setting(letter)] = next(params)
             else:
-                _put(event.channel.flags, Flag(letter), adding)
+                if letter == Setting.KEY:
+                    next(params)
+                del channel.settings[Setting(letter)]
 
 
-def _put(held: set[Letter], item: Letter, present: bool) -> None:
+def _put(held: set[Item], item: Item, present: bool) -> None:
     if present:
         held.add(item)
     else:

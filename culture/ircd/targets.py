@@ -4,14 +4,17 @@ from collections.abc import Callable
 
 from culture.ircd.channel import Channel
 from culture.ircd.core import Ircd
-from culture.ircd.refusal import Refusal, no_such_channel
+from culture.ircd.refusal import Refusal, no_such_channel, not_on_channel
 from culture.ircd.session import Session
 from culture.names import Folded, fold
-from culture.protocol.numerics import ERR_NOTONCHANNEL
+from culture.protocol.masks import is_match
+from culture.protocol.numerics import ERR_NOSUCHSERVER
 
 
 def split_targets(text: str) -> list[str]:
     """`#a,#b,#A` names two channels: each target once, in order."""
+    if "," not in text:
+        return [text] if text else []
     targets: dict[Folded, str] = {}
     for target in text.split(","):
         if target:
@@ -30,6 +33,12 @@ def for_each_target(
             ircd.refuse(session, refusal)
 
 
+def require_server(ircd: Ircd, name: str) -> None:
+    """A question may name the server it is for: by a mask, or by the nick of somebody on it."""
+    if name and not is_match(name, ircd.name) and ircd.state.find_user(name) is None:
+        raise Refusal(ERR_NOSUCHSERVER, name, "No such server")
+
+
 def require_channel(ircd: Ircd, name: str) -> Channel:
     channel = ircd.state.find_channel(name)
     if channel is None:
@@ -40,5 +49,5 @@ def require_channel(ircd: Ircd, name: str) -> Channel:
 def require_membership(ircd: Ircd, session: Session, name: str) -> Channel:
     channel = require_channel(ircd, name)
     if session.user not in channel.members:
-        raise Refusal(ERR_NOTONCHANNEL, channel.name, "You're not on that channel")
+        raise not_on_channel(channel.name)
     return channel

@@ -9,6 +9,8 @@ LINE_BYTES = BODY_BYTES - len(CRLF)
 
 
 def cut(text: str, limit_bytes: int) -> str:
+    if len(text) <= limit_bytes and text.isascii():
+        return text
     raw = text.encode()
     return text if len(raw) <= limit_bytes else raw[:limit_bytes].decode(errors="ignore")
 
@@ -18,16 +20,21 @@ def room_behind(source: str, command: str, *params: str) -> int:
     return LINE_BYTES - len(format_line(command, *params, "", source=source).encode())
 
 
-def pack(words: Iterable[str], limit_bytes: int) -> Iterator[str]:
-    """The words in as few lines as they fit in, separated by spaces."""
+def one_word(param: str) -> str:
+    """What a client wrote, where it is repeated in the middle of a line; `*` if it would not fit there."""
+    return "*" if not param or param.startswith(":") or " " in param else param
+
+
+def pack(words: Iterable[str], limit_bytes: int, separator: str = " ") -> Iterator[str]:
+    """The words in as few lines as they fit in."""
     line: list[str] = []
-    length = -1
+    length = -len(separator)
     for word in words:
-        size = len(word.encode()) + 1
+        size = len(word.encode()) + len(separator)
         if line and length + size > limit_bytes:
-            yield " ".join(line)
-            line, length = [], -1
+            yield separator.join(line)
+            line, length = [], -len(separator)
         line.append(word)
         length += size
     if line:
-        yield " ".join(line)
+        yield separator.join(line)

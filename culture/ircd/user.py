@@ -14,13 +14,20 @@ if TYPE_CHECKING:
 
 UNNAMED = "*"
 """What a client is called in replies before it has a nick."""
+USERNAME_LENGTH = 16
 
 
 class UserMode(StrEnum):
+    BOT = "B"
+    REGISTERED_ONLY = "R"
     INVISIBLE = "i"
+    OPERATOR = "o"
+    WALLOPS = "w"
 
 
 USER_MODES: frozenset[str] = frozenset(UserMode)
+GRANTED: frozenset[str] = frozenset({UserMode.OPERATOR})
+"""Modes that nobody can set for themselves, only give up (RFC 2812 section 3.1.5)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -34,17 +41,33 @@ class User:
     away: str | None = None
     spoke_at: float = 0.0
     modes: set[UserMode] = field(default_factory=set)
+    """Changed by `State.set_user_mode`, which keeps count."""
     session: Session | None = None
     """The connection, where the user is connected to this server."""
     channels: dict[Folded, Channel] = field(default_factory=dict)
+    invites: dict[Channel, bool] = field(default_factory=dict)
+    """Channels that the user was invited to and did not join yet, and whether an operator did it."""
 
     @property
     def key(self) -> Folded:
         return fold(self.nick)
 
     @property
+    def is_bot(self) -> bool:
+        return UserMode.BOT in self.modes
+
+    @property
     def is_invisible(self) -> bool:
         return UserMode.INVISIBLE in self.modes
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether this is an operator of the server, which says nothing about channels."""
+        return UserMode.OPERATOR in self.modes
+
+    def takes_from(self, sender: User) -> bool:
+        """Whether somebody may write to this user, who may want accounts only (`R`)."""
+        return UserMode.REGISTERED_ONLY not in self.modes or sender.account is not None or sender is self
 
     @property
     def mask(self) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from culture.protocol.tags import format_tags, parse_tags
 
@@ -15,12 +15,11 @@ class MalformedLine(ValueError):
     """The line does not follow the grammar (RFC 2812 section 2.3.1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     command: str
     params: tuple[str, ...] = ()
     source: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = NO_TAGS
 
     @property
     def nick(self) -> str:

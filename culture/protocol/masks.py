@@ -1,6 +1,12 @@
 """Masks: `*` stands for any text, `?` for any character (RFC 2812 section 2.5)."""
 
+import re
+from collections.abc import Callable
+
 from culture.names import fold
+
+# What a character of a folded mask stands for, besides the case of letters (CASEMAPPING=rfc1459).
+_EITHER = {"?": ".", "{": r"[{\[]", "}": r"[}\]]", "|": r"[|\\]", "^": "[~^]"}
 
 
 def is_match(mask: str, text: str) -> bool:
@@ -22,3 +28,17 @@ def is_match(mask: str, text: str) -> bool:
         else:
             return False
     return not mask[at:].strip("*")
+
+
+def matcher(mask: str) -> Callable[[str], bool]:
+    """`is_match` of one mask with many texts: slower to make, and several times as fast."""
+    first, *rest = (
+        "".join(_EITHER.get(char) or re.escape(char) for char in part) for part in fold(mask).split("*")
+    )
+    # Each part is looked for once, behind the one before it, and never elsewhere: no backtracking.
+    pattern = first + "".join(f"(?>.*?{part})" for part in rest[:-1])
+    if rest:
+        pattern += f".*{rest[-1]}"
+    # These flags make the case of ASCII letters alone not matter.
+    whole = re.compile(pattern, re.DOTALL | re.IGNORECASE | re.ASCII)
+    return lambda text: whole.fullmatch(text) is not None

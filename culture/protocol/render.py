@@ -2,35 +2,51 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from enum import IntFlag
+from functools import lru_cache
+from typing import Final, NewType
 
 from culture.protocol.framing import CRLF
+from culture.protocol.line import NO_TAGS
 from culture.protocol.tags import format_tags
 
-
-class Form(IntFlag):
-    """What a reader understands besides the bare line."""
-
-    BARE = 0
-    TAGS = 1
-    TIME = 2
-    ACCOUNT = 4
+Form = NewType("Form", int)
+"""What a reader understands besides the bare line: a sum of the following. A plain number, as an enum's
+arithmetic would cost more than the rest of rendering."""
+BARE: Final = Form(0)
+TAGS: Final = Form(1)
+TIME: Final = Form(2)
+ACCOUNT: Final = Form(4)
 
 
 def format_time(at: float) -> str:
     """The value of the `time` tag (IRCv3 server-time)."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    return _format_ms(int(at * 1000))
+
+
+@lru_cache(maxsize=1)
+def _format_ms(ms: int) -> str:
+    at = datetime.fromtimestamp(ms // 1000, UTC).replace(microsecond=ms % 1000 * 1000)
+    return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 class Rendered:
-    """One line to many readers."""
+    """One line to many readers. What only some of them understand is put together when one asks."""
 
-    __slots__ = ("_account", "_at", "_forms", "_line", "_tags")
+    __slots__ = ("_account", "_at", "_forms", "_line", "_msgid", "_tags")
 
-    def __init__(self, line: str, at: float, tags: Mapping[str, str], account: str | None = None) -> None:
+    def __init__(
+        self,
+        line: str,
+        at: float,
+        tags: Mapping[str, str] = NO_TAGS,
+        *,
+        msgid: str = "",
+        account: str | None = None,
+    ) -> None:
         self._line = line
         self._at = at
         self._tags = tags
+        self._msgid = msgid
         self._account = account
         self._forms: dict[Form, bytes] = {}
 
@@ -42,11 +58,13 @@ class Rendered:
 
     def _render(self, form: Form) -> bytes:
         tags: dict[str, str] = {}
-        if Form.TIME in form:
+        if form & TIME:
             tags["time"] = format_time(self._at)
-        if Form.TAGS in form:
+        if form & TAGS:
             tags |= self._tags
-        if Form.ACCOUNT in form and self._account:
+            if self._msgid:
+                tags["msgid"] = self._msgid
+        if form & ACCOUNT and self._account:
             tags["account"] = self._account
-        prefix = f"@{format_tags(tags)} " if tags else ""
-        return f"{prefix}{self._line}".encode() + CRLF
+        line = f"@{format_tags(tags)} {self._line}" if tags else self._line
+        return line.encode() + CRLF

@@ -12,7 +12,15 @@ from culture.names import fold
 nicks = st.sampled_from(["a", "b", "B", "c[]", "C{}", "9", "a b", ""])
 channels = st.sampled_from(["#x", "#X", "#y", "#{z}", "#[Z]", "#x,#y", "#", "x", "0", "#x,,#y,#x"])
 words = st.one_of(
-    nicks, channels, st.sampled_from(["+o", "-o", "+v", "+mnt", "+ov-o", "LS", "REQ", "END", "*", "302"])
+    nicks,
+    channels,
+    st.sampled_from(["+o", "-o", "+v", "+mnt", "+ov-o", "LS", "REQ", "END", "*", "302"]),
+    st.sampled_from(
+        ["+", "-", "C", "L", "S", "a,B,c{}", "o%tcuihsnflar,42", "%n", ">1,!*y", "C<1,T>0", "+BRiow"]
+    ),
+    st.sampled_from(
+        ["+b", "-b", "+eI", "+bb-b", "+kl", "-kl", "+is-i", "+CMR", "+h", "b", "5", "@#x", "~m:b", "~a:b"]
+    ),
 )
 texts = st.one_of(
     st.just("é" * 230),
@@ -96,8 +104,23 @@ class Clients(RuleBasedStateMachine):
             assert all(user in channel.members for channel in user.channels.values())
 
     @invariant()
+    def modes_that_are_shown_can_be_read_back(self) -> None:
+        for channel in self.network.ircd.state.channels.values():
+            letters, *params = channel.modes_for(next(iter(channel.members)))
+            assert len(params) == sum(letter in "kl" for letter in letters)
+            assert all(param and " " not in param for param in params)
+            assert len(channel.masks) <= self.network.ircd.limits.list_entries
+
+    @invariant()
+    def modes_are_counted(self) -> None:
+        state = self.network.ircd.state
+        for mode, having in state.by_mode.items():
+            assert having == {user for user in state.users.values() if mode in user.modes}
+
+    @invariant()
     def nothing_is_left_of_sessions_that_ended(self) -> None:
         ircd = self.network.ircd
+        assert set(ircd.state.watchers.everyone) <= set(ircd.state.users.values())
         assert set(ircd.reserved.values()) <= ircd.sessions
         assert all(fold(session.user.nick) == nick for nick, session in ircd.reserved.items())
 

@@ -1,5 +1,6 @@
 """RFC 2812 sections 3.1.5 and 3.2.3: MODE."""
 
+import pytest
 from support.network import Network
 
 
@@ -68,7 +69,7 @@ def test_one_sets_ones_own_modes_and_nobody_elses():
         ":spark-ori!ori@spark MODE spark-ori +i",
         ":spark 221 spark-ori +i",
     ]
-    ori.send("MODE spark-ori +o-i", "MODE spark-bo +i", "MODE spark-nobody")
+    ori.send("MODE spark-ori +oX-i", "MODE spark-bo +i", "MODE spark-nobody")
     assert ori.lines() == [
         ":spark-ori!ori@spark MODE spark-ori -i",
         ":spark 501 spark-ori :Unknown MODE flag",
@@ -77,7 +78,77 @@ def test_one_sets_ones_own_modes_and_nobody_elses():
     ]
 
 
-def test_asking_for_bans_finds_none():
-    _, bo = channel_of_two()
-    bo.send("MODE #a b", "MODE #a +b")
-    assert bo.lines() == [":spark 368 spark-bo #a :End of channel ban list"] * 2
+def test_a_key_and_a_limit_are_set_changed_and_taken_back():
+    ori, bo = channel_of_two()
+    ori.send(
+        "MODE #a +lk 010 sesame", "MODE #a +k sesame", "MODE #a +kl other 5", "MODE #a -k x", "MODE #a -kl"
+    )
+    assert bo.lines() == [
+        ":spark-ori!ori@spark MODE #a +lk 10 sesame",
+        ":spark-ori!ori@spark MODE #a +kl other 5",
+        ":spark-ori!ori@spark MODE #a -k other",
+        ":spark-ori!ori@spark MODE #a -l",
+    ]
+
+
+def test_the_key_is_shown_to_members():
+    network = Network()
+    ori, lea = network.client("spark-ori", "#a"), network.client("spark-lea")
+    ori.send("MODE #a +skl sesame 7")
+    ori.lines()
+    ori.send("MODE #a")
+    lea.send("MODE #a")
+    assert ori.lines()[0] == ":spark 324 spark-ori #a +nstkl sesame 7"
+    assert lea.lines()[0] == ":spark 324 spark-lea #a +nstkl * 7"
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        ("+k", "461 spark-ori MODE :Not enough parameters"),
+        ("+k :", "696 spark-ori #a k * :A key is one word of at most 32 bytes"),
+        ("+k :a b", "696 spark-ori #a k * :A key is one word of at most 32 bytes"),
+        ("+k a,b", "696 spark-ori #a k a,b :A key is one word of at most 32 bytes"),
+        ("+l", "461 spark-ori MODE :Not enough parameters"),
+        ("+l 0", "696 spark-ori #a l 0 :A limit is a positive number"),
+        ("+l -3", "696 spark-ori #a l -3 :A limit is a positive number"),
+        ("+l many", "696 spark-ori #a l many :A limit is a positive number"),
+        ("+l 99999999999", "696 spark-ori #a l 99999999999 :A limit is a positive number"),
+    ],
+)
+def test_a_parameter_that_makes_no_sense_is_refused(changes: str, refusal: str):
+    ori, _ = channel_of_two()
+    ori.send(f"MODE #a {changes}")
+    assert ori.lines() == [f":spark {refusal}"]
+
+
+def test_the_same_mistake_is_refused_once():
+    ori, _ = channel_of_two()
+    ori.send("MODE #a +XXXYXooo")
+    assert ori.numerics() == ["472", "472", "461"]
+
+
+def test_half_operators_change_everything_but_operators():
+    ori, bo = channel_of_two()
+    ori.send("MODE #a +h spark-bo")
+    bo.lines()
+    bo.send("MODE #a +m-o+v-t spark-ori spark-bo", "TOPIC #a :mine", "MODE #a -h spark-bo", "MODE #a -m")
+    assert bo.lines() == [
+        ":spark 482 spark-bo #a :You're not channel operator",
+        ":spark-bo!bo@spark MODE #a +mv-t spark-bo",
+        ":spark-bo!bo@spark TOPIC #a :mine",
+        ":spark-bo!bo@spark MODE #a -h spark-bo",
+        ":spark 482 spark-bo #a :You're not channel operator",
+    ]
+
+
+def test_changes_that_do_not_fit_in_a_line_are_told_in_several():
+    ori, bo = channel_of_two()
+    masks = [f"{letter * 43}@x" for letter in "abcdefghij"]
+    ori.send(f"MODE #a +bbbbbbbbbb {' '.join(masks)}")
+    lines = bo.lines()
+    assert len(lines) == 2
+    assert all(len(line.encode()) <= 510 for line in lines)
+    assert [word for line in lines for word in line.split(" ")[4:]] == [f"*!{mask}" for mask in masks]
+    bo.send("MODE #a b")
+    assert len(bo.lines()) == 11

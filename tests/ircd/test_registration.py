@@ -24,10 +24,13 @@ def test_the_welcome_names_the_client_as_others_see_it():
 def test_isupport_tells_what_the_server_does():
     client = Network().connect()
     client.send("NICK spark-ori", "USER ori 0 * :Ori")
-    (line,) = [line for line in client.lines() if " 005 " in line]
-    tokens = line.removesuffix(" :are supported by this server").split(" ")[3:]
-    assert {"CASEMAPPING=rfc1459", "PREFIX=(ov)@+", "CHANTYPES=#", "NICKLEN=64", "UTF8ONLY"} <= set(tokens)
-    assert len(tokens) <= 13
+    lines = [line for line in client.lines() if " 005 " in line]
+    several = [line.removesuffix(" :are supported by this server").split(" ")[3:] for line in lines]
+    told = {token for tokens in several for token in tokens}
+    assert {"CASEMAPPING=rfc1459", "PREFIX=(ohv)@%+", "CHANTYPES=#", "NICKLEN=64", "UTF8ONLY"} <= told
+    assert {"CHANMODES=beI,k,l,CMRimnst", "MAXLIST=beI:100", "STATUSMSG=@%+", "EXTBAN=~,am"} <= told
+    assert all(len(tokens) <= 13 for tokens in several)
+    assert all(line.endswith(" :are supported by this server") for line in lines)
 
 
 def test_the_message_of_the_day_is_sent_line_by_line():

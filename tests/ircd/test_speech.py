@@ -177,6 +177,7 @@ def test_a_reader_that_stops_is_closed_alone():
     while not stuck.is_closed:
         ori.send(f"PRIVMSG #a :{'x' * 400}")
         said += 1
+        network.ircd.drain()
         network.ircd.held_back(stuck.session)
         network.ircd.drain()
         lines = healthy.session.take_output().decode().split("\r\n")[:-1]
@@ -233,3 +234,64 @@ def test_nobody_can_forge_the_flag():
     bo.lines()
     ori.send("@agentirc.dev/mentions=spark-bo PRIVMSG #ops :nothing here")
     assert bo.lines() == ["@msgid=m3 :spark-ori!ori@spark PRIVMSG #ops :nothing here"]
+
+
+def test_a_message_to_a_standing_reaches_those_who_have_it():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a", caps="echo-message")
+    lea, kim = network.client("spark-lea", "#a"), network.client("spark-kim", "#a")
+    ori.send("MODE #a +vh spark-lea spark-kim")
+    for client in (ori, bo, lea, kim):
+        client.lines()
+    bo.send("PRIVMSG @#a :one", "NOTICE +#A :two", "PRIVMSG @%#a :three")
+    one, two = ":spark-bo!bo@spark PRIVMSG @#a :one", ":spark-bo!bo@spark NOTICE +#a :two"
+    three = ":spark-bo!bo@spark PRIVMSG %#a :three"
+    assert ori.lines() == bo.lines() == [one, two, three]
+    assert kim.lines() == [two, three]
+    assert lea.lines() == [two]
+    bo.send("PRIVMSG @ :x", "PRIVMSG @spark-ori :x", "PRIVMSG @#nope :x")
+    assert bo.numerics() == ["401", "401", "403"]
+
+
+def test_a_channel_may_refuse_requests_to_programs():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
+    ori.send("MODE #a +C")
+    ori.lines()
+    bo.lines()
+    bo.send("PRIVMSG #a :\x01VERSION\x01", "PRIVMSG #a :\x01ACTION waves\x01")
+    assert bo.lines() == [":spark 404 spark-bo #a :Cannot send to channel (+C)"]
+    assert ori.lines() == [":spark-bo!bo@spark PRIVMSG #a :\x01ACTION waves\x01"]
+
+
+def test_a_channel_may_want_its_speakers_to_have_accounts():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
+    ori.send("MODE #a +M", "PRIVMSG #a :I am operator")
+    bo.lines()
+    bo.send("PRIVMSG #a :hm")
+    assert bo.numerics() == ["404"]
+    bo.session.user.account = "bo"
+    bo.send("PRIVMSG #a :hm")
+    assert bo.lines() == []
+
+
+def test_a_user_may_want_messages_from_accounts_only():
+    network = Network()
+    ori, bo = network.client("spark-ori"), network.client("spark-bo")
+    ori.send("MODE spark-ori +R", "PRIVMSG spark-ori :note to self")
+    ori.lines()
+    bo.send("PRIVMSG spark-ori :hm", "NOTICE spark-ori :hm")
+    assert bo.lines() == [":spark 477 spark-bo spark-ori :Log in to an account to write to this user (+R)"]
+    bo.session.user.account = "bo"
+    bo.send("PRIVMSG spark-ori :hm")
+    assert ori.lines() == [":spark-bo!bo@spark PRIVMSG spark-ori :hm"]
+
+
+def test_a_message_from_outside_is_echoed_too():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", caps="echo-message")
+    ori.send("MODE #a -n")
+    ori.lines()
+    bo.send("PRIVMSG #a :may I?")
+    assert ori.lines() == bo.lines() == [":spark-bo!bo@spark PRIVMSG #a :may I?"]

@@ -1,6 +1,7 @@
 """The server's core in memory: clients type lines and read what they get. No sockets, no waiting."""
 
 from culture.config.ircd import IrcdConfig, Limits
+from culture.ircd.auth import Authenticator
 from culture.ircd.commands.table import COMMANDS
 from culture.ircd.core import Ircd
 from culture.ircd.ids import new_ids
@@ -22,8 +23,16 @@ class Clock:
 
 
 class Network:
-    def __init__(self, *, password: str = "", limits: Limits | None = None, **config: object) -> None:
+    def __init__(
+        self,
+        *,
+        password: str = "",
+        limits: Limits | None = None,
+        authenticator: Authenticator | None = None,
+        **config: object,
+    ) -> None:
         self.clock = Clock()
+        self._authenticator = authenticator
         self.ircd = Ircd(
             IrcdConfig(**{"name": "spark", "limits": limits or Limits(), **config}),
             COMMANDS,
@@ -33,6 +42,15 @@ class Network:
             version="1.0",
             password=password,
         )
+
+    def answer(self) -> None:
+        """What the server asks of the outside is answered, as soon as all that was sent has arrived."""
+        while questions := self.ircd.take_questions():
+            for question in questions:
+                if self._authenticator is None:
+                    self.ircd.unanswered(question)
+                else:
+                    self.ircd.answered(question, question.ask(self._authenticator))
 
     def connect(self, host: str = "spark") -> "Client":
         """A connection that has said nothing yet."""
@@ -55,6 +73,7 @@ class Network:
 
 class Client:
     def __init__(self, network: Network, host: str) -> None:
+        self._network = network
         self._ircd = network.ircd
         self._framing = LineBuffer()
         self.session = network.ircd.connect(host, "test")
@@ -66,6 +85,7 @@ class Client:
     def send_bytes(self, data: bytes) -> None:
         for line in self._framing.feed(data):
             self._ircd.received(self.session, line)
+        self._network.answer()
 
     def drop(self, reason: str = "Connection closed") -> None:
         self._ircd.disconnected(self.session, reason)

@@ -1,17 +1,22 @@
 """JOIN, PART, NAMES and TOPIC: being in a channel."""
 
-from culture.ircd.channel import Channel, Flag, Topic
+from culture.ircd.channel import Channel, Flag, Setting, Topic
 from culture.ircd.core import Ircd
-from culture.ircd.events import Joined, Parted, TopicChanged
-from culture.ircd.refusal import Refusal, no_such_channel
+from culture.ircd.events import AwayChanged, Joined, Parted, TopicChanged
+from culture.ircd.refusal import Refusal, no_such_channel, not_channel_operator, not_on_channel
 from culture.ircd.session import Session
 from culture.ircd.targets import for_each_target, require_channel, require_membership
 from culture.ircd.text import cut, pack, room_behind
+from culture.ircd.user import User
 from culture.names import is_channel
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
 from culture.protocol.numerics import (
-    ERR_CHANOPRIVSNEEDED,
+    ERR_BADCHANNELKEY,
+    ERR_BANNEDFROMCHAN,
+    ERR_CHANNELISFULL,
+    ERR_INVITEONLYCHAN,
+    ERR_NEEDREGGEDNICK,
     ERR_TOOMANYCHANNELS,
     RPL_ENDOFNAMES,
     RPL_NAMREPLY,
@@ -27,22 +32,50 @@ def join(ircd: Ircd, session: Session, line: Line) -> None:
         for channel in list(session.user.channels.values()):
             ircd.publish(Parted(session.user, channel, ""))
         return
-    for_each_target(ircd, session, line.param(0), _join_one)
+    # The first key is for the first channel, and so on.
+    keys = dict(zip(line.param(0).split(","), line.param(1).split(","), strict=False))
+
+    def join_one(ircd: Ircd, session: Session, name: str) -> None:
+        _join_one(ircd, session, name, keys.get(name, ""))
+
+    for_each_target(ircd, session, line.param(0), join_one)
 
 
-def _join_one(ircd: Ircd, session: Session, name: str) -> None:
+def _join_one(ircd: Ircd, session: Session, name: str, key: str) -> None:
     if not is_channel(name) or len(name) < 2 or len(name) > ircd.limits.channel_length:
         raise no_such_channel(name)
     user = session.user
     channel = ircd.state.find_channel(name) or Channel(name, created_at=ircd.clock())
     if user in channel.members:
         return
-    if len(user.channels) >= ircd.limits.channels_per_client:
+    if 0 < ircd.limits.channels_per_client <= len(user.channels):
         raise Refusal(ERR_TOOMANYCHANNELS, name, "You have joined too many channels")
+    _check_admission(channel, user, key)
     ircd.publish(Joined(user, channel))
+    if user.away:
+        ircd.publish(AwayChanged(user, user.away, newcomer_to=channel))
     if channel.topic:
         _send_topic(ircd, session, channel)
     _send_names(ircd, session, channel)
+
+
+def _check_admission(channel: Channel, user: User, key: str) -> None:
+    """Who was invited by an operator is let in, whatever else holds (RFC 2811 section 4.3.1)."""
+    if user.invites.get(channel):
+        return
+    if channel.masks.is_banned(user):
+        raise Refusal(ERR_BANNEDFROMCHAN, channel.name, "Cannot join channel (+b)")
+    if Flag.INVITE_ONLY in channel.flags and not (
+        channel in user.invites or channel.masks.needs_no_invitation(user)
+    ):
+        raise Refusal(ERR_INVITEONLYCHAN, channel.name, "Cannot join channel (+i)")
+    if Flag.REGISTERED_JOIN in channel.flags and user.account is None:
+        raise Refusal(ERR_NEEDREGGEDNICK, channel.name, "Cannot join channel (+R): log in to an account")
+    if channel.settings.get(Setting.KEY, key) != key:
+        raise Refusal(ERR_BADCHANNELKEY, channel.name, "Cannot join channel (+k)")
+    limit = channel.settings.get(Setting.LIMIT)
+    if limit is not None and len(channel.members) >= int(limit):
+        raise Refusal(ERR_CHANNELISFULL, channel.name, "Cannot join channel (+l)")
 
 
 def part(ircd: Ircd, session: Session, line: Line) -> None:
@@ -58,7 +91,7 @@ def part(ircd: Ircd, session: Session, line: Line) -> None:
 def names(ircd: Ircd, session: Session, line: Line) -> None:
     def names_of_one(ircd: Ircd, session: Session, name: str) -> None:
         channel = ircd.state.find_channel(name)
-        if channel:
+        if channel and channel.is_visible_to(session.user):
             _send_names(ircd, session, channel)
         else:
             ircd.reply(session, RPL_ENDOFNAMES, name, "End of /NAMES list")
@@ -68,12 +101,14 @@ def names(ircd: Ircd, session: Session, line: Line) -> None:
 
 def topic(ircd: Ircd, session: Session, line: Line) -> None:
     channel = require_channel(ircd, line.param(0))
+    if not channel.is_visible_to(session.user):
+        raise not_on_channel(channel.name)
     if len(line.params) == 1:
         _send_topic(ircd, session, channel)
         return
     require_membership(ircd, session, channel.name)
-    if Flag.TOPIC_LOCKED in channel.flags and not channel.is_operator(session.user):
-        raise Refusal(ERR_CHANOPRIVSNEEDED, channel.name, "You're not channel operator")
+    if Flag.TOPIC_LOCKED in channel.flags and not channel.may_moderate(session.user):
+        raise not_channel_operator(channel.name)
     now = ircd.clock()
     room = room_behind(session.user.mask, "TOPIC", channel.name)
     text = cut(line.param(1), min(room, ircd.limits.topic_length))
@@ -99,6 +134,7 @@ def _send_names(ircd: Ircd, session: Session, channel: Channel) -> None:
         for user in channel.members
         if not user.is_invisible or session.user in channel.members
     ]
-    for part_of_them in pack(named, ircd.room_for(session, RPL_NAMREPLY, "=", channel.name)):
-        ircd.reply(session, RPL_NAMREPLY, "=", channel.name, part_of_them)
+    where = ("@" if Flag.SECRET in channel.flags else "=", channel.name)
+    for part_of_them in pack(named, ircd.room_for(session, RPL_NAMREPLY, *where)):
+        ircd.reply(session, RPL_NAMREPLY, *where, part_of_them)
     ircd.reply(session, RPL_ENDOFNAMES, channel.name, "End of /NAMES list")

@@ -1,13 +1,19 @@
 """CAP: which IRCv3 capabilities a client wants (IRCv3 capability negotiation)."""
 
+from collections.abc import Sequence
+
+from culture.config.ircd import IrcdConfig
 from culture.ircd.commands.registration import finish_registration
 from culture.ircd.core import Ircd
+from culture.ircd.offers import offered, sts_policy
 from culture.ircd.refusal import Refusal
 from culture.ircd.session import Phase, Session
-from culture.protocol.capabilities import CAPS, Cap
+from culture.ircd.text import pack, room_behind
+from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import ERR_INVALIDCAPCMD
 
+MORE = "*"
 MODERN = 302
 """Clients of this version of CAP are told of changes without asking (cap-notify)."""
 
@@ -20,6 +26,24 @@ def cap(ircd: Ircd, session: Session, line: Line) -> None:
     answer(ircd, session, line)
 
 
+def announce_offers(ircd: Ircd, before: IrcdConfig) -> None:
+    """The configuration changed: who listens learns what is new, and loses what is gone (cap-notify)."""
+    old, new = offered(before), offered(ircd.config)
+    gone = [cap for cap in old if cap not in new]
+    come = [_with_value(cap, value) for cap, value in new.items() if old.get(cap) != value]
+    for session in ircd.sessions:
+        is_listening = Cap.CAP_NOTIFY in session.caps
+        session.set_caps(session.caps.difference(gone))
+        if gone and is_listening:
+            _send(ircd, session, "DEL", " ".join(gone))
+        if come and is_listening:
+            _send(ircd, session, "NEW", " ".join(come))
+
+
+def _with_value(cap: Cap, value: str) -> str:
+    return f"{cap}={value}" if value else cap
+
+
 def _ls(ircd: Ircd, session: Session, line: Line) -> None:
     _suspend_registration(session)
     version = line.param(1)
@@ -28,21 +52,27 @@ def _ls(ircd: Ircd, session: Session, line: Line) -> None:
         session.cap_version = max(session.cap_version, int(version))
     if session.cap_version >= MODERN:
         session.set_caps(session.caps | {Cap.CAP_NOTIFY})
-    _send(ircd, session, "LS", " ".join(sorted(Cap)))
+    offers = offered(ircd.config)
+    if session.cap_version >= MODERN:
+        sts = "" if session.is_local else sts_policy(ircd.config, is_secure=session.is_secure)
+        shown = {**offers, Cap.STS: sts} if sts else offers
+        _send_list(ircd, session, "LS", [_with_value(*offer) for offer in shown.items()])
+    else:
+        _send_list(ircd, session, "LS", list(offers))
 
 
 def _list(ircd: Ircd, session: Session, line: Line) -> None:
-    _send(ircd, session, "LIST", " ".join(sorted(session.caps)))
+    _send_list(ircd, session, "LIST", sorted(session.caps))
 
 
 def _req(ircd: Ircd, session: Session, line: Line) -> None:
     _suspend_registration(session)
     wanted = line.param(1).split()
-    caps = set(session.caps)
+    caps, offers = set(session.caps), offered(ircd.config)
     for word in wanted:
         name = word.removeprefix("-")
         cannot_drop = name == Cap.CAP_NOTIFY and word != name and session.cap_version >= MODERN
-        if name not in CAPS or cannot_drop:
+        if name not in offers or cannot_drop:
             _send(ircd, session, "NAK", line.param(1))
             return
         if word == name:
@@ -65,9 +95,20 @@ def _suspend_registration(session: Session) -> None:
         session.is_negotiating = True
 
 
-def _send(ircd: Ircd, session: Session, subcommand: str, caps: str) -> None:
-    line = format_line("CAP", session.user.nick, subcommand, caps, source=ircd.name, trailing=True)
-    ircd.send(session, line)
+def _send_list(ircd: Ircd, session: Session, subcommand: str, caps: Sequence[str]) -> None:
+    """In as many lines as it takes, where the client knows that all but the last have a `*`."""
+    room = room_behind(ircd.name, "CAP", session.user.nick, subcommand, MORE)
+    *others, last = list(pack(caps, room)) or [""]
+    if session.cap_version < MODERN:
+        _send(ircd, session, subcommand, [*others, last][0])
+        return
+    for line in others:
+        _send(ircd, session, subcommand, MORE, line)
+    _send(ircd, session, subcommand, last)
+
+
+def _send(ircd: Ircd, session: Session, *params: str) -> None:
+    ircd.send(session, format_line("CAP", session.user.nick, *params, source=ircd.name, trailing=True))
 
 
 _SUBCOMMANDS = {"LS": _ls, "LIST": _list, "REQ": _req, "END": _end}

@@ -2,15 +2,18 @@
 
 import hmac
 import re
+from functools import partial
 
-from culture.ircd.commands.information import send_lusers, send_motd
+from culture.ircd.commands.authentication import abandon_exchange
+from culture.ircd.commands.reservation import if_not_reserved, reserved
+from culture.ircd.commands.server import send_isupport, send_lusers, send_motd
 from culture.ircd.core import Ircd
 from culture.ircd.events import Renamed
-from culture.ircd.isupport import isupport_lines
 from culture.ircd.modes import CHANNEL_LETTERS, PARAMETER_LETTERS, USER_LETTERS
-from culture.ircd.refusal import Refusal
+from culture.ircd.refusal import Refusal, need_more_params
 from culture.ircd.session import Phase, Session
-from culture.ircd.user import UNNAMED
+from culture.ircd.text import cut
+from culture.ircd.user import UNNAMED, USERNAME_LENGTH
 from culture.names import fold, has_prefix, is_nick, nick_prefix
 from culture.protocol.line import Line
 from culture.protocol.numerics import (
@@ -19,7 +22,6 @@ from culture.protocol.numerics import (
     ERR_NONICKNAMEGIVEN,
     ERR_PASSWDMISMATCH,
     RPL_CREATED,
-    RPL_ISUPPORT,
     RPL_MYINFO,
     RPL_WELCOME,
     RPL_YOURHOST,
@@ -27,7 +29,6 @@ from culture.protocol.numerics import (
 from culture.protocol.render import format_time
 
 _NOT_IN_USERNAME = re.compile(r"[\x00-\x20\x7f!@:]")
-USERNAME_LENGTH = 16
 
 
 def password(ircd: Ircd, session: Session, line: Line) -> None:
@@ -41,7 +42,8 @@ def nick(ircd: Ircd, session: Session, line: Line) -> None:
     _check_nick(ircd, session, new)
     if session.phase is Phase.REGISTERED:
         if new != session.user.nick:
-            ircd.publish(Renamed(session.user, new))
+            rename = partial(_rename, ircd, session, new)
+            if_not_reserved(ircd, session, new, rename, partial(ircd.refuse, session, reserved(new)))
         return
     ircd.release_nick(session)
     session.user.nick = new
@@ -49,10 +51,22 @@ def nick(ircd: Ircd, session: Session, line: Line) -> None:
     finish_registration(ircd, session)
 
 
+def _rename(ircd: Ircd, session: Session, new: str) -> None:
+    # Somebody else may have taken it while it was asked about.
+    _check_nick(ircd, session, new)
+    old = session.user.nick
+    ircd.publish(Renamed(session.user, new))
+    if fold(old) != fold(new):
+        ircd.tell_offline(old)
+        ircd.tell_online(session.user)
+
+
 def user(ircd: Ircd, session: Session, line: Line) -> None:
     username = _NOT_IN_USERNAME.sub("", line.param(0))[:USERNAME_LENGTH]
     session.user.username = username or "user"
-    session.user.realname = line.param(3)
+    if not line.param(3):
+        raise need_more_params("USER")
+    session.user.realname = cut(line.param(3), ircd.limits.realname_length)
     finish_registration(ircd, session)
 
 
@@ -61,14 +75,34 @@ def finish_registration(ircd: Ircd, session: Session) -> None:
     user = session.user
     if user.nick == UNNAMED or not user.username or session.is_negotiating:
         return
+    abandon_exchange(ircd, session)
     if ircd.password and not hmac.compare_digest(session.password.encode(), ircd.password.encode()):
         ircd.reply(session, ERR_PASSWDMISMATCH, "Password incorrect")
         ircd.close(session, "Password incorrect")
         return
+    if ircd.config.accounts.required and user.account is None and not session.is_trusted:
+        ircd.fail(session, "*", "ACCOUNT_REQUIRED", "This server is for those who log in (SASL)")
+        ircd.close(session, "Log in first (SASL)")
+        return
+    if_not_reserved(
+        ircd, session, user.nick, partial(_let_in, ircd, session), partial(_take_nick, ircd, session)
+    )
+
+
+def _take_nick(ircd: Ircd, session: Session) -> None:
+    """The client may go on with another."""
+    ircd.refuse(session, reserved(session.user.nick))
+    ircd.release_nick(session)
+    session.user.nick = UNNAMED
+
+
+def _let_in(ircd: Ircd, session: Session) -> None:
+    user = session.user
     ircd.release_nick(session)
     session.phase = Phase.REGISTERED
     ircd.state.add_user(user)
     _welcome(ircd, session)
+    ircd.tell_online(user)
 
 
 def _check_nick(ircd: Ircd, session: Session, new: str) -> None:
@@ -90,7 +124,6 @@ def _welcome(ircd: Ircd, session: Session) -> None:
     ircd.reply(session, RPL_CREATED, f"This server was started {format_time(ircd.started_at)}")
     modes = (USER_LETTERS, CHANNEL_LETTERS, PARAMETER_LETTERS)
     ircd.reply(session, RPL_MYINFO, ircd.name, f"culture-{ircd.version}", *modes, trailing=False)
-    for tokens in isupport_lines(ircd.config):
-        ircd.reply(session, RPL_ISUPPORT, *tokens, "are supported by this server")
+    send_isupport(ircd, session)
     send_lusers(ircd, session)
     send_motd(ircd, session)

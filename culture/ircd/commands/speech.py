@@ -1,6 +1,6 @@
 """PRIVMSG, NOTICE and TAGMSG: saying something to a channel or to somebody."""
 
-from culture.ircd.channel import Channel
+from culture.ircd.channel import PREFIXES, RANKS, Channel, Status
 from culture.ircd.core import Ircd
 from culture.ircd.events import Said, SpeechCommand
 from culture.ircd.refusal import Refusal, no_such_channel, no_such_nick
@@ -13,11 +13,15 @@ from culture.protocol.line import NO_TAGS, Line, format_line
 from culture.protocol.mentions import find_mentions
 from culture.protocol.numerics import (
     ERR_CANNOTSENDTOCHAN,
+    ERR_NEEDREGGEDNICK,
     ERR_NORECIPIENT,
     ERR_NOTEXTTOSEND,
     ERR_TOOMANYTARGETS,
+    RPL_AWAY,
 )
 from culture.protocol.tags import is_client_only
+
+_SIGNS = "".join(PREFIXES.values())
 
 
 def privmsg(ircd: Ircd, session: Session, line: Line) -> None:
@@ -56,21 +60,36 @@ def _targets(ircd: Ircd, line: Line, command: str) -> list[str]:
         raise Refusal(ERR_NORECIPIENT, f"No recipient given ({command})")
     if command != "TAGMSG" and not line.param(1):
         raise Refusal(ERR_NOTEXTTOSEND, "No text to send")
-    if len(targets) > ircd.limits.targets:
+    if 0 < ircd.limits.targets < len(targets):
         raise Refusal(ERR_TOOMANYTARGETS, targets[-1], "Too many recipients")
     return targets
 
 
 def _say_to_one(ircd: Ircd, session: Session, line: Line, command: SpeechCommand, name: str) -> None:
-    target = _find_target(ircd, session.user, name)
+    # STATUSMSG: `@#ops` is for the operators in #ops. No nick begins with such a sign.
+    to = None if name.startswith("#") else _status_of(name)
+    target = _find_target(ircd, session.user, name.lstrip(_SIGNS) if to else name)
+    if isinstance(target, Channel) and not target.takes(line.param(1)):
+        raise Refusal(ERR_CANNOTSENDTOCHAN, target.name, "Cannot send to channel (+C)")
     tags = NO_TAGS
     if line.tags and Cap.MESSAGE_TAGS in session.caps:
         tags = {tag: value for tag, value in line.tags.items() if is_client_only(tag)}
     text = _fit(session.user, command, target, line.param(1))
     mentioned = _mentioned(ircd, text) if isinstance(target, Channel) and command != "TAGMSG" else ()
-    ircd.publish(Said(session.user, command, target, text, tags, mentioned))
-    if isinstance(target, Channel):
+    ircd.publish(Said(session.user, command, target, text, tags, mentioned, to))
+    if isinstance(target, User):
+        if target.away and command == "PRIVMSG":
+            ircd.reply(session, RPL_AWAY, target.nick, target.away)
+    elif to is None:
         _call_absent(ircd, session.user, target, mentioned)
+
+
+def _status_of(name: str) -> Status | None:
+    """The lowest standing that is addressed: `@%#ops` and `%#ops` are the same."""
+    signs, hash_, _ = name.partition("#")
+    if not signs or not hash_ or signs.strip(_SIGNS):
+        return None
+    return min((status for status, sign in PREFIXES.items() if sign in signs), key=RANKS.__getitem__)
 
 
 def _find_target(ircd: Ircd, sender: User, name: str) -> Channel | User:
@@ -84,6 +103,8 @@ def _find_target(ircd: Ircd, sender: User, name: str) -> Channel | User:
     user = ircd.state.find_user(name)
     if user is None:
         raise no_such_nick(name)
+    if not user.takes_from(sender):
+        raise Refusal(ERR_NEEDREGGEDNICK, user.nick, "Log in to an account to write to this user (+R)")
     return user
 
 

@@ -1,36 +1,69 @@
 """Every command that a client can send: what runs, how many parameters it needs, and when it may be sent."""
 
-from culture.ircd.commands.information import list_, lusers, motd, userhost, who, whois
+from culture.ircd.commands.accounts import register, verify
+from culture.ircd.commands.admission import invite, kick
+from culture.ircd.commands.authentication import authenticate
+from culture.ircd.commands.help import help_, help_index
+from culture.ircd.commands.listing import list_
 from culture.ircd.commands.liveness import ignore, ping, quit_
 from culture.ircd.commands.membership import join, names, part, topic
 from culture.ircd.commands.modes import mode
+from culture.ircd.commands.monitor import monitor
 from culture.ircd.commands.negotiation import cap
+from culture.ircd.commands.operators import kill, oper, rehash, wallops
+from culture.ircd.commands.presence import away, ison, setname, userhost
 from culture.ircd.commands.registration import nick, password, user
+from culture.ircd.commands.server import admin, info, links, lusers, motd, stats, time, version
 from culture.ircd.commands.speech import notice, privmsg, tagmsg
+from culture.ircd.commands.who import who
+from culture.ircd.commands.whois import whois, whowas
 from culture.ircd.core import Command
 from culture.ircd.session import ANY, NEW
 
 COMMANDS: dict[str, Command] = {
+    "ADMIN": Command(admin),
+    "AUTHENTICATE": Command(authenticate, params=1, phases=ANY),
+    "AWAY": Command(away, phases=ANY),
     "CAP": Command(cap, params=1, phases=ANY),
     "ERROR": Command(ignore, phases=ANY),
+    "HELP": Command(help_),
+    "HELPINDEX": Command(help_index),
+    "HELPOP": Command(help_),
+    "INFO": Command(info),
+    "INVITE": Command(invite),
+    "ISON": Command(ison, params=1),
     "JOIN": Command(join, params=1),
+    "KICK": Command(kick, params=2),
+    "KILL": Command(kill, params=2),
+    "LINKS": Command(links),
     "LIST": Command(list_),
     "LUSERS": Command(lusers),
     "MODE": Command(mode, params=1),
+    "MONITOR": Command(monitor, params=1),
     "MOTD": Command(motd),
     "NAMES": Command(names),
     "NICK": Command(nick, phases=ANY),
     "NOTICE": Command(notice),
+    "OPER": Command(oper, params=1),
     "PART": Command(part, params=1),
     "PASS": Command(password, params=1, phases=NEW),
     "PING": Command(ping, phases=ANY),
     "PONG": Command(ignore, phases=ANY),
     "PRIVMSG": Command(privmsg),
     "QUIT": Command(quit_, phases=ANY),
+    "REGISTER": Command(register, params=3, phases=ANY),
+    "REHASH": Command(rehash),
+    "SETNAME": Command(setname, params=1),
+    "STATS": Command(stats, params=1),
     "TAGMSG": Command(tagmsg),
+    "TIME": Command(time),
     "TOPIC": Command(topic, params=1),
     "USER": Command(user, params=4, phases=NEW),
     "USERHOST": Command(userhost, params=1),
+    "VERIFY": Command(verify, params=2, phases=ANY),
+    "VERSION": Command(version),
+    "WALLOPS": Command(wallops, params=1),
     "WHO": Command(who),
     "WHOIS": Command(whois),
+    "WHOWAS": Command(whowas),
 }

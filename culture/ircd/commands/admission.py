@@ -1,0 +1,68 @@
+"""INVITE and KICK: bringing others into a channel, and putting them out of it."""
+
+from culture.ircd.channel import RANKS, Flag, Status
+from culture.ircd.core import Ircd
+from culture.ircd.events import Invited, Kicked
+from culture.ircd.refusal import Refusal, need_more_params, no_such_nick, not_channel_operator
+from culture.ircd.session import Session
+from culture.ircd.targets import for_each_target, require_membership
+from culture.ircd.text import cut
+from culture.protocol.line import Line
+from culture.protocol.numerics import (
+    ERR_USERNOTINCHANNEL,
+    ERR_USERONCHANNEL,
+    RPL_AWAY,
+    RPL_ENDOFINVITELIST,
+    RPL_INVITELIST,
+    RPL_INVITING,
+)
+
+
+def invite(ircd: Ircd, session: Session, line: Line) -> None:
+    if not line.params:
+        _send_invites(ircd, session)
+        return
+    if len(line.params) == 1:
+        raise need_more_params("INVITE")
+    user = ircd.state.find_user(line.param(0))
+    if user is None:
+        raise no_such_nick(line.param(0))
+    channel = require_membership(ircd, session, line.param(1))
+    if user in channel.members:
+        raise Refusal(ERR_USERONCHANNEL, user.nick, channel.name, "is already on channel")
+    if Flag.INVITE_ONLY in channel.flags and not channel.may_moderate(session.user):
+        raise not_channel_operator(channel.name)
+    ircd.publish(Invited(session.user, channel, user))
+    ircd.reply(session, RPL_INVITING, user.nick, channel.name, trailing=False)
+    if user.away is not None:
+        ircd.reply(session, RPL_AWAY, user.nick, user.away)
+
+
+def _send_invites(ircd: Ircd, session: Session) -> None:
+    for channel in session.user.invites:
+        if ircd.state.find_channel(channel.name) is channel:
+            ircd.reply(session, RPL_INVITELIST, channel.name, trailing=False)
+    ircd.reply(session, RPL_ENDOFINVITELIST, "End of /INVITE list")
+
+
+def kick(ircd: Ircd, session: Session, line: Line) -> None:
+    kicker = session.user
+    channel = require_membership(ircd, session, line.param(0))
+    if not channel.may_moderate(kicker):
+        raise not_channel_operator(channel.name)
+    reason = cut(line.param(2), ircd.limits.kick_length) or kicker.nick
+
+    def kick_one(ircd: Ircd, session: Session, nick: str) -> None:
+        user = ircd.state.find_user(nick)
+        if user is None or user not in channel.members:
+            raise Refusal(ERR_USERNOTINCHANNEL, nick, channel.name, "They aren't on that channel")
+        if not _may_kick(channel.rank(kicker), channel.rank(user)):
+            raise not_channel_operator(channel.name)
+        ircd.publish(Kicked(kicker, channel, user, reason))
+
+    for_each_target(ircd, session, line.param(1), kick_one)
+
+
+def _may_kick(kicker: int, kicked: int) -> bool:
+    """Operators kick anyone, half-operators those who stand below them."""
+    return kicker == RANKS[Status.OPERATOR] or kicker > kicked

@@ -1,0 +1,118 @@
+"""AUTHENTICATE: logging in to an account (IRCv3 sasl-3.1 and 3.2)."""
+
+from collections.abc import Callable
+from functools import partial
+
+from culture.ircd.core import Ircd
+from culture.ircd.events import AccountChanged
+from culture.ircd.offers import mechanisms
+from culture.ircd.refusal import Refusal
+from culture.ircd.sasl.exchange import EMPTY, MECHANISMS, Exchange, ResponseTooLong, chunks
+from culture.ircd.sasl.step import Ask, Challenge, LoggedIn, SaslFailure, Step
+from culture.ircd.session import Phase, Session
+from culture.protocol.capabilities import Cap
+from culture.protocol.line import Line, format_line
+from culture.protocol.numerics import (
+    ERR_SASLABORTED,
+    ERR_SASLFAIL,
+    ERR_SASLTOOLONG,
+    RPL_LOGGEDIN,
+    RPL_SASLMECHS,
+    RPL_SASLSUCCESS,
+)
+
+ABORT = "*"
+
+
+def authenticate(ircd: Ircd, session: Session, line: Line) -> None:
+    said = line.param(0)
+    if Cap.SASL not in session.caps:
+        raise Refusal(ERR_SASLFAIL, "SASL authentication failed: request the sasl capability first")
+    if said == ABORT:
+        session.exchange = None
+        raise _aborted()
+    if session.exchange is None:
+        _begin(ircd, session, said.upper())
+        return
+    try:
+        response = session.exchange.feed(said)
+    except ResponseTooLong:
+        session.exchange = None
+        raise Refusal(ERR_SASLTOOLONG, "SASL message too long") from None
+    except SaslFailure:
+        _failed(ircd, session)
+        return
+    if response is not None:
+        _take(ircd, session, partial(session.exchange.mechanism.respond, response))
+
+
+def log_in(ircd: Ircd, session: Session, account: str) -> None:
+    """Whoever shares a channel with the client is told, if it is in any."""
+    user = session.user
+    if session.phase is Phase.REGISTERED and user.account != account:
+        ircd.publish(AccountChanged(user, account))
+    user.account = account
+    mask = f"{user.nick}!{user.username or '*'}@{user.host}"
+    ircd.reply(session, RPL_LOGGEDIN, mask, account, f"You are now logged in as {account}")
+
+
+def abandon_exchange(ircd: Ircd, session: Session) -> None:
+    """Registration does not wait for what the client left unfinished (sasl-3.1)."""
+    if session.exchange is not None:
+        session.exchange = None
+        ircd.refuse(session, _aborted())
+
+
+def _begin(ircd: Ircd, session: Session, name: str) -> None:
+    available = mechanisms(ircd.config)
+    if name not in available:
+        ircd.reply(session, RPL_SASLMECHS, ",".join(available), "are available SASL mechanisms")
+        raise Refusal(ERR_SASLFAIL, "SASL authentication failed: unknown mechanism")
+    session.exchange = Exchange(MECHANISMS[name](session.fingerprint))
+    # All of them begin with the client.
+    _send(ircd, session, EMPTY)
+
+
+def _take(ircd: Ircd, session: Session, decide: Callable[[], Step]) -> None:
+    """Carries out what the mechanism decides."""
+    try:
+        step = decide()
+    except SaslFailure:
+        _failed(ircd, session)
+        return
+    match step:
+        case Challenge(data):
+            for chunk in chunks(data):
+                _send(ircd, session, chunk)
+        case LoggedIn(account):
+            session.exchange = None
+            log_in(ircd, session, account)
+            ircd.reply(session, RPL_SASLSUCCESS, "SASL authentication successful")
+        case Ask(ask, then):
+            ircd.ask(
+                session,
+                ask,
+                lambda answer: _take(ircd, session, partial(then, answer)),
+                unavailable=partial(_failed, ircd, session),
+            )
+
+
+def _failed(ircd: Ircd, session: Session) -> None:
+    session.exchange = None
+    ircd.reply(session, ERR_SASLFAIL, "SASL authentication failed")
+    count_failure(ircd, session)
+
+
+def count_failure(ircd: Ircd, session: Session) -> None:
+    """Guessing has an end."""
+    session.failures += 1
+    if 0 < ircd.limits.login_failures <= session.failures:
+        ircd.close(session, "Too many failed logins")
+
+
+def _aborted() -> Refusal:
+    return Refusal(ERR_SASLABORTED, "SASL authentication aborted")
+
+
+def _send(ircd: Ircd, session: Session, chunk: str) -> None:
+    ircd.send(session, format_line("AUTHENTICATE", chunk))

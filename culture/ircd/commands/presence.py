@@ -1,0 +1,63 @@
+"""AWAY, SETNAME, ISON and USERHOST: what one says of oneself, and who is there."""
+
+from culture.ircd.core import Ircd
+from culture.ircd.events import AwayChanged, RealnameChanged
+from culture.ircd.refusal import Refusal
+from culture.ircd.session import Phase, Session
+from culture.ircd.text import cut, pack
+from culture.ircd.user import User
+from culture.protocol.capabilities import Cap
+from culture.protocol.line import Line
+from culture.protocol.numerics import (
+    ERR_NOTREGISTERED,
+    RPL_ISON,
+    RPL_NOWAWAY,
+    RPL_UNAWAY,
+    RPL_USERHOST,
+)
+
+_USERHOST_NICKS = 5
+
+
+def away(ircd: Ircd, session: Session, line: Line) -> None:
+    user = session.user
+    text = cut(line.param(0), ircd.limits.away_length) or None
+    if session.phase is Phase.REGISTERING:
+        # IRCv3 pre-away: nobody is there yet to be told.
+        if Cap.PRE_AWAY not in session.caps:
+            raise Refusal(ERR_NOTREGISTERED, "You have not registered")
+        user.away = text
+    elif text != user.away:
+        ircd.publish(AwayChanged(user, text))
+    if text is None:
+        ircd.reply(session, RPL_UNAWAY, "You are no longer marked as being away")
+    else:
+        ircd.reply(session, RPL_NOWAWAY, "You have been marked as being away")
+
+
+def setname(ircd: Ircd, session: Session, line: Line) -> None:
+    realname = line.param(0)
+    if not realname.strip() or len(realname.encode()) > ircd.limits.realname_length:
+        text = f"Realname is not valid: it has 1 to {ircd.limits.realname_length} bytes"
+        ircd.fail(session, "SETNAME", "INVALID_REALNAME", text, enabled_by=Cap.SETNAME)
+        return
+    ircd.publish(RealnameChanged(session.user, realname))
+
+
+def ison(ircd: Ircd, session: Session, line: Line) -> None:
+    # RFC 2812 section 4.9: nicks are parameters, and clients also send them in one.
+    wanted = " ".join(line.params).split()
+    here = (user.nick for nick in wanted if (user := ircd.state.find_user(nick)))
+    fitting = next(pack(here, ircd.room_for(session, RPL_ISON)), "")
+    ircd.reply(session, RPL_ISON, fitting)
+
+
+def userhost(ircd: Ircd, session: Session, line: Line) -> None:
+    users = (ircd.state.find_user(nick) for nick in line.params[:_USERHOST_NICKS])
+    ircd.reply(session, RPL_USERHOST, " ".join(_userhost(user) for user in users if user))
+
+
+def _userhost(user: User) -> str:
+    operator = "*" if user.is_operator else ""
+    presence = "-" if user.away else "+"
+    return f"{user.nick}{operator}={presence}{user.username}@{user.host}"

@@ -1,0 +1,112 @@
+"""WHOIS and WHOWAS: who somebody is, or was."""
+
+from culture.ircd.core import Ircd
+from culture.ircd.past import Former
+from culture.ircd.refusal import Refusal, no_such_nick
+from culture.ircd.session import Session
+from culture.ircd.targets import require_server, split_targets
+from culture.ircd.text import one_word, pack
+from culture.ircd.user import User
+from culture.protocol.capabilities import Cap
+from culture.protocol.line import Line
+from culture.protocol.numerics import (
+    ERR_NONICKNAMEGIVEN,
+    ERR_WASNOSUCHNICK,
+    RPL_AWAY,
+    RPL_ENDOFWHOIS,
+    RPL_ENDOFWHOWAS,
+    RPL_WHOISACCOUNT,
+    RPL_WHOISBOT,
+    RPL_WHOISCHANNELS,
+    RPL_WHOISHOST,
+    RPL_WHOISIDLE,
+    RPL_WHOISMODES,
+    RPL_WHOISOPERATOR,
+    RPL_WHOISSECURE,
+    RPL_WHOISSERVER,
+    RPL_WHOISUSER,
+    RPL_WHOWASUSER,
+)
+from culture.protocol.render import format_time
+
+
+def whois(ircd: Ircd, session: Session, line: Line) -> None:
+    # RFC 2812 section 3.6.2: with two parameters the first names a server, or a nick that is on it.
+    if len(line.params) > 1:
+        require_server(ircd, line.param(0))
+    asked = _require_nicks(line.params[1] if len(line.params) > 1 else line.param(0))
+    for nick in split_targets(asked)[: ircd.limits.targets or None]:
+        user = ircd.state.find_user(nick)
+        if user:
+            _send_whois(ircd, session, user)
+        else:
+            ircd.refuse(session, no_such_nick(nick))
+    ircd.reply(session, RPL_ENDOFWHOIS, one_word(asked), "End of /WHOIS list")
+
+
+def _send_whois(ircd: Ircd, session: Session, user: User) -> None:
+    def tell(numeric: str, *params: str) -> None:
+        ircd.reply(session, numeric, user.nick, *params)
+
+    tell(RPL_WHOISUSER, user.username, user.host, "*", user.realname)
+    for some in pack(_channels(session, user), ircd.room_for(session, RPL_WHOISCHANNELS, user.nick)):
+        tell(RPL_WHOISCHANNELS, some)
+    tell(RPL_WHOISSERVER, ircd.name, ircd.config.description)
+    if user.away:
+        tell(RPL_AWAY, user.away)
+    if user.is_operator:
+        tell(RPL_WHOISOPERATOR, "is an IRC operator")
+    if user.is_bot:
+        tell(RPL_WHOISBOT, "is a bot on this network")
+    if user.account:
+        tell(RPL_WHOISACCOUNT, user.account, "is logged in as")
+    if user.session and user.session.is_secure:
+        tell(RPL_WHOISSECURE, "is using a secure connection")
+    if user is session.user or session.user.is_operator:
+        _send_private(ircd, session, user)
+    idle = str(max(0, int(ircd.clock() - user.spoke_at)))
+    tell(RPL_WHOISIDLE, idle, str(int(user.signed_on_at)), "seconds idle, signon time")
+
+
+def _send_private(ircd: Ircd, session: Session, user: User) -> None:
+    """What is for the user and for operators alone."""
+    peer = user.session.peer if user.session else user.host
+    ircd.reply(session, RPL_WHOISHOST, user.nick, f"is connecting from *@{user.host} {peer}")
+    ircd.reply(session, RPL_WHOISMODES, user.nick, f"is using modes +{''.join(sorted(user.modes))}")
+
+
+def _channels(session: Session, user: User) -> list[str]:
+    """The channels of a user that another may know of, with the user's standing in each."""
+    asker = session.user
+    all_prefixes = Cap.MULTI_PREFIX in session.caps
+    return [
+        channel.prefix(user, all_of_them=all_prefixes) + channel.name
+        for channel in user.channels.values()
+        if asker in channel.members or (channel.is_visible_to(asker) and not user.is_invisible)
+    ]
+
+
+def whowas(ircd: Ircd, session: Session, line: Line) -> None:
+    asked = _require_nicks(line.param(0))
+    require_server(ircd, line.param(2))
+    count = line.param(1)
+    most = int(count) if count.isdecimal() and int(count) > 0 else None
+    for nick in split_targets(asked)[: ircd.limits.targets or None]:
+        formers = ircd.state.past.find(nick)[:most]
+        for former in formers:
+            _send_whowas(ircd, session, former)
+        if not formers:
+            ircd.refuse(session, Refusal(ERR_WASNOSUCHNICK, nick, "There was no such nickname"))
+    ircd.reply(session, RPL_ENDOFWHOWAS, one_word(asked), "End of WHOWAS")
+
+
+def _send_whowas(ircd: Ircd, session: Session, former: Former) -> None:
+    who = (former.nick, former.username, former.host, "*", former.realname)
+    ircd.reply(session, RPL_WHOWASUSER, *who)
+    ircd.reply(session, RPL_WHOISSERVER, former.nick, ircd.name, format_time(former.until))
+
+
+def _require_nicks(nicks: str) -> str:
+    if not nicks:
+        raise Refusal(ERR_NONICKNAMEGIVEN, "No nickname given")
+    return nicks

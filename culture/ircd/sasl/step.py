@@ -1,0 +1,53 @@
+"""What a SASL mechanism decides about a response of its client (RFC 4422 section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol
+
+from culture.ircd.auth import Answer, Authenticator
+
+
+class SaslFailure(Exception):
+    """The client did not prove who it is, or does not follow the mechanism."""
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """Data for the client, which answers it."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Generic[Answer]):
+    """The next step depends on what the authenticator says."""
+
+    ask: Callable[[Authenticator], Answer]
+    then: Callable[[Answer], Step]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedIn:
+    account: str
+
+
+Step = Challenge | Ask[Any] | LoggedIn
+
+
+class Mechanism(Protocol):
+    def respond(self, response: bytes) -> Step: ...
+
+
+def logged_in(account: str | None) -> Step:
+    if account is None:
+        raise SaslFailure("no such account, or not its secret")
+    return LoggedIn(account)
+
+
+def decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise SaslFailure("not UTF-8") from None

@@ -1,0 +1,54 @@
+"""Nicks that belong to accounts."""
+
+from pathlib import Path
+
+import pytest
+from support.network import Network
+
+from culture.config.ircd import AccountsConfig
+from culture.net.authenticator import StoredAccounts
+from culture.store.accounts import Accounts
+from culture.store.passwords import Cost
+
+RESERVED = "Nickname is reserved to an account; log in first (SASL)"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Network:
+    accounts = Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
+    accounts.add("Ori[]", "sesame")
+    config = AccountsConfig(reserve_nicks=True)
+    return Network(authenticator=StoredAccounts(accounts), accounts=config, nick_policy="open")
+
+
+def test_a_stranger_has_to_choose_another_nick(network: Network):
+    client = network.connect()
+    client.send("NICK ori{}", "USER o 0 * :o")
+    assert client.lines() == [f":spark 433 ori{{}} ori{{}} :{RESERVED}"]
+    assert not network.ircd.reserved
+    client.send("NICK bo")
+    assert client.numerics()[0] == "001"
+    client.send("NICK Ori[]", "NICK lea")
+    assert client.lines() == [f":spark 433 bo Ori[] :{RESERVED}", ":bo!o@spark NICK :lea"]
+
+
+def test_who_is_logged_in_may_have_it(network: Network):
+    client = network.connect()
+    client.session.user.account = "Ori[]"
+    client.send("NICK ori{}", "USER o 0 * :o", "NICK bo", "NICK ORI[]")
+    assert client.lines()[-1] == ":bo!o@spark NICK :ORI[]"
+
+
+def test_two_who_want_one_nick_at_the_same_time(network: Network):
+    one, two = network.client("one"), network.client("two")
+    for client in (one, two):
+        network.ircd.received(client.session, b"NICK three")
+    network.answer()
+    assert one.lines() == [":one!one@spark NICK :three"]
+    assert two.lines() == [":spark 433 two three :Nickname is already in use"]
+
+
+def test_where_nobody_can_be_asked_a_nick_may_be_somebodys():
+    client = Network(accounts=AccountsConfig(reserve_nicks=True)).connect()
+    client.send("NICK spark-ori", "USER o 0 * :o")
+    assert client.numerics() == ["433"]
