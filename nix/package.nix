@@ -42,6 +42,7 @@ python3Packages.buildPythonApplication {
     python3Packages.sdnotify
     # Older releases of nixpkgs have it by its shorter name.
     (python3Packages.systemd-python or python3Packages.systemd)
+    python3Packages.wsproto
   ];
   pythonImportsCheck = [ "culture" ];
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from culture import __version__, errors
 from culture.commandline import Parser
-from culture.ctl import up
+from culture.ctl import accounts, up
 from culture.errors import UsageError
 
 
@@ -20,6 +20,7 @@ class Verb:
 
 
 VERBS = {
+    "accounts": Verb(accounts.run, accounts.add_arguments, "who may log in to the server of this host"),
     "up": Verb(up.run, up.add_arguments, "run the server and its agents here, until Ctrl-C"),
 }
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from culture.config import paths
-from culture.config.address import Address, TcpAddress, UnixAddress, parse_address
+from culture.config.address import PLAIN, Address, TcpAddress, UnixAddress, parse_endpoint
 from culture.config.agents import AgentsConfig
 from culture.config.ircd import IrcdConfig
 from culture.ctl.children import Service
@@ -116,7 +116,8 @@ class _Up:
 
     def _server(self) -> Service:
         config = self._home.ircd_yaml
-        bound = [str(address_of(each)) for each in self._irc]
+        others = [text for text in self._ircd.listen if parse_endpoint(text).carrier != PLAIN]
+        bound = [*(str(address_of(each)) for each in self._irc), *others]
         if bound != list(self._ircd.listen):
             # The server opens what is configured and was not passed: it must find nothing to add.
             config = self._amended(config, with_listen(config.read_text(encoding="utf-8"), bound))
@@ -141,10 +142,10 @@ def server_name(ircd: IrcdConfig) -> str:
 
 
 def listen_addresses(ircd: IrcdConfig, port: int | None, *, where: str) -> list[Address]:
-    """Where the server listens; `port` stands in for that of the first TCP address."""
-    addresses = [parse_address(text) for text in ircd.listen]
+    """Where the server listens for plain IRC; `port` stands in for that of the first TCP address."""
+    addresses = [each.address for text in ircd.listen if (each := parse_endpoint(text)).carrier == PLAIN]
     if not addresses:
-        raise ConfigError([Problem(where, "'listen' is empty", 'listen: ["127.0.0.1:6667"]')])
+        raise ConfigError([Problem(where, "'listen' has no plain address", 'listen: ["127.0.0.1:6667"]')])
     if port is None:
         return addresses
     first = next((each for each in addresses if isinstance(each, TcpAddress)), TcpAddress(_LOOPBACK, 0))

@@ -5,14 +5,48 @@ import os
 import socket
 import stat
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from culture.config.address import Address, TcpAddress, UnixAddress, parse_address
+from culture.config.address import (
+    CARRIERS,
+    PLAIN,
+    Address,
+    Carrier,
+    TcpAddress,
+    UnixAddress,
+    parse_address,
+    parse_endpoint,
+)
 from culture.errors import NotAllowedError, UnavailableError
+from culture.systemd.sockets import Passed
 
 BACKLOG = 1024
 FOR_THE_GROUP = 0o660
 FOR_THE_OWNER = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    socket: socket.socket
+    carrier: Carrier = PLAIN
+
+
+@contextlib.contextmanager
+def listening_for_irc(endpoints: Sequence[str], passed: list[Passed]) -> Iterator[list[Listener]]:
+    """As `listening`, where a passed socket's name says what carries IRC: irc, irc-tls, irc-ws, irc-wss."""
+    adopted = [Listener(each.socket, _CARRIER_BY_NAME.get(each.name, PLAIN)) for each in passed]
+    have = {address_of(each.socket) for each in passed}
+    wanted = map(parse_endpoint, endpoints)
+    missing = [each for each in wanted if have.isdisjoint(_stands_for(each.address))]
+    with contextlib.ExitStack() as opened:
+        yield adopted + [
+            Listener(opened.enter_context(_opened(each.address, FOR_THE_GROUP)), each.carrier)
+            for each in missing
+        ]
+
+
+_CARRIER_BY_NAME = {f"irc-{name}": carrier for name, carrier in CARRIERS.items()}
 
 
 @contextlib.contextmanager

@@ -59,6 +59,7 @@ def test_every_verb_and_option_is_in_the_man_page_and_the_other_way_round(verb, 
         parse([verb, "--help"])
     options = set(re.findall(r"--[a-z]+", capsys.readouterr().out))
 
-    described = page.partition(f"\n{verb}\n{'-' * len(verb)}\n")[2].partition("\n====")[0]
+    described = page.partition(f"\n{verb}\n{'-' * len(verb)}\n")[2]
+    described = re.split(r"\n.+\n(?:--+|==+)\n", described)[0]
 
     assert set(re.findall(r"^(?:-\w, )?(--[a-z]+)", described, re.MULTILINE)) == options - {"--help"}

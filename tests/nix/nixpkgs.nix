@@ -216,6 +216,7 @@ let
         "sdnotify"
         "sniffio"
         "systemd-python"
+        "wsproto"
       ] derivation
       // {
         buildPythonApplication = buildPython;

@@ -203,7 +203,8 @@ def test_the_version_is_that_of_the_code():
 
 def test_it_depends_on_what_the_project_says():
     extras = project()["optional-dependencies"]
-    wanted = project()["dependencies"] + extras["systemd"] + extras["claude"] + extras["rehearsal"]
+    used = ("systemd", "claude", "rehearsal", "websocket")
+    wanted = project()["dependencies"] + [name for extra in used for name in extras[extra]]
     sdk = "claude-agent-sdk"
     names = {name.removeprefix("/nix/store/") for name in package("dependencies")}
     assert {sdk if name.startswith(sdk) else name for name in names} == requirement_names(wanted)

@@ -1,0 +1,64 @@
+"""Where a client comes from: an address, or a socket of this machine."""
+
+import asyncio
+import hashlib
+import ipaddress
+import socket
+import ssl
+from dataclasses import dataclass
+
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    address: IpAddress | None
+    """None for a unix socket."""
+    port: int = 0
+    is_secure: bool = False
+    """Nobody between here and there can read along: TLS."""
+    fingerprint: str = ""
+    """SHA-256 of the client's certificate in hexadecimal, where it showed one."""
+
+    @property
+    def is_local(self) -> bool:
+        return self.address is None or self.address.is_loopback
+
+    @property
+    def peer(self) -> str:
+        """For people who read logs."""
+        match self.address:
+            case None:
+                return "unix socket"
+            case ipaddress.IPv6Address():
+                return f"[{self.address}]:{self.port}"
+            case ipaddress.IPv4Address():
+                return f"{self.address}:{self.port}"
+
+    def host(self, server: str) -> str:
+        """What others see as a client's host. This machine has the server's name."""
+        if self.is_local:
+            return server
+        shown = str(self.address)
+        # A leading colon would end the parameters of a line.
+        return "0" + shown if shown.startswith(":") else shown
+
+
+def origin_of(transport: asyncio.BaseTransport) -> Origin:
+    tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+    secure, fingerprint = tls is not None, _fingerprint(tls)
+    if transport.get_extra_info("socket").family == socket.AF_UNIX:
+        return Origin(None, is_secure=secure, fingerprint=fingerprint)
+    host, port = transport.get_extra_info("peername")[:2]
+    return Origin(parse_ip(host), port, secure, fingerprint)
+
+
+def parse_ip(text: str) -> IpAddress:
+    """Without its zone; an IPv4 address that came in through an IPv6 socket is itself."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _fingerprint(tls: ssl.SSLObject | None) -> str:
+    certificate = tls.getpeercert(binary_form=True) if tls is not None else None
+    return hashlib.sha256(certificate).hexdigest() if certificate else ""

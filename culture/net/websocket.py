@@ -1,0 +1,200 @@
+"""IRC in WebSocket (IRCv3 websocket): each message is a line without its end.
+
+`WebSocket` stands between a transport and a `Connection`, which takes it for a transport that carries lines.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
+
+from wsproto import ConnectionType, WSConnection
+from wsproto.connection import ConnectionState
+from wsproto.events import (
+    AcceptConnection,
+    BytesMessage,
+    CloseConnection,
+    Event,
+    Message,
+    Ping,
+    RejectConnection,
+    Request,
+    TextMessage,
+)
+from wsproto.frame_protocol import CloseReason
+from wsproto.utilities import LocalProtocolError, RemoteProtocolError
+
+from culture.net.origin import Origin, origin_of
+from culture.net.proxied import Behind
+from culture.protocol.framing import BODY_BYTES, CLIENT_TAG_BYTES, CRLF
+
+HANDSHAKE_S: Final = 10.0
+TEXT: Final = "text.ircv3.net"
+BINARY: Final = "binary.ircv3.net"
+MESSAGE_BYTES: Final = CLIENT_TAG_BYTES + BODY_BYTES
+"""A longer message is no line. What is beyond is not kept; the rest is long enough to be refused."""
+ANY_ORIGIN: Final = "*"
+
+
+class WebSocket(asyncio.Protocol):
+    def __init__(self, make_inside: Callable[[], Behind], pages: Sequence[str]) -> None:
+        self._make_inside = make_inside
+        self._pages = pages
+        self._inside: asyncio.Protocol | None = None
+        self._state = WSConnection(ConnectionType.SERVER)
+        self._is_binary = False
+        self._message = b""
+        self._deadline: asyncio.TimerHandle | None = None
+        self._transport: asyncio.Transport
+        self._origin: Origin
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.begin(cast(asyncio.Transport, transport), origin_of(transport))
+
+    def begin(self, transport: asyncio.Transport, origin: Origin) -> None:
+        self._transport, self._origin = transport, origin
+        self._deadline = asyncio.get_running_loop().call_later(HANDSHAKE_S, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        lines = b""
+        try:
+            self._state.receive_data(data)
+            for event in self._state.events():
+                lines += self._take(event)
+        except RemoteProtocolError as error:
+            self._fail(error.event_hint)
+        except UnicodeError:
+            # The library decodes headers without looking.
+            self._fail(None)
+        # Once for all of them: reading pauses between calls, not within one.
+        if lines and self._inside is not None and not self._transport.is_closing():
+            self._inside.data_received(lines)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._end_deadline()
+        if self._inside is not None:
+            self._inside.connection_lost(error)
+
+    def pause_writing(self) -> None:
+        if self._inside is not None:
+            self._inside.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._inside is not None:
+            self._inside.resume_writing()
+
+    def send_line(self, line: bytes) -> bytes:
+        """The frame for a line, without its end."""
+        if self._state.state is not ConnectionState.OPEN:
+            return b""
+        if self._is_binary:
+            return self._state.send(BytesMessage(data=line))
+        # A browser hangs up on a text that is not UTF-8.
+        return self._state.send(TextMessage(data=line.decode(errors="replace")))
+
+    def say_goodbye(self) -> None:
+        if self._state.state is ConnectionState.OPEN:
+            self._transport.write(self._state.send(CloseConnection(code=CloseReason.NORMAL_CLOSURE)))
+
+    def carry(self, inside: asyncio.Protocol) -> None:
+        self._inside = inside
+
+    def _take(self, event: Any) -> bytes:
+        """What a frame brings: the line that it completes, or nothing but an answer."""
+        match event:
+            case Request():
+                self._answer(event)
+            case TextMessage() | BytesMessage():
+                return self._line(event)
+            case Ping():
+                self._transport.write(self._state.send(event.response()))
+            case CloseConnection():
+                if self._state.state in (ConnectionState.OPEN, ConnectionState.REMOTE_CLOSING):
+                    # Also to a frame that was malformed, with the code for what was wrong.
+                    self._transport.write(self._state.send(event.response()))
+                self._transport.close()
+        return b""
+
+    def _line(self, event: Message[Any]) -> bytes:
+        part = event.data.encode() if isinstance(event.data, str) else bytes(event.data)
+        self._message += part[: MESSAGE_BYTES + 1 - len(self._message)]
+        if not event.message_finished:
+            return b""
+        line, self._message = self._message.rstrip(CRLF) + CRLF, b""
+        return line
+
+    def _answer(self, request: Request) -> None:
+        page = next((value.decode() for name, value in request.extra_headers if name == b"origin"), None)
+        if page is not None and page not in self._pages and ANY_ORIGIN not in self._pages:
+            # Any page in a browser on this machine could otherwise talk as if it were the person.
+            self._transport.write(self._state.send(RejectConnection(status_code=403)))
+            self._transport.close()
+            return
+        chosen = next((name for name in request.subprotocols if name in (TEXT, BINARY)), None)
+        self._is_binary = chosen == BINARY
+        self._transport.write(self._state.send(AcceptConnection(subprotocol=chosen)))
+        self._end_deadline()
+        inside = self._make_inside()
+        self._inside = cast(asyncio.Protocol, inside)
+        inside.begin(Carried(self, self._transport), self._origin)
+
+    def _fail(self, answer: Event | None) -> None:
+        """Say that it was wrong, in HTTP or in WebSocket, and hang up."""
+        is_open = self._state.state is ConnectionState.OPEN
+        refusal = (
+            CloseConnection(code=CloseReason.PROTOCOL_ERROR) if is_open else RejectConnection(status_code=400)
+        )
+        # It may be so wrong that there is no way left to say it.
+        with contextlib.suppress(LocalProtocolError):
+            self._transport.write(self._state.send(answer or refusal))
+        self._transport.close()
+
+    def _end_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+
+class Carried(asyncio.Transport):
+    """A transport for lines: each goes out as a message."""
+
+    def __init__(self, websocket: WebSocket, below: asyncio.Transport) -> None:
+        super().__init__()
+        self._websocket = websocket
+        self._below = below
+        self._rest = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        *lines, self._rest = (self._rest + bytes(data)).split(CRLF)
+        self._below.write(b"".join(map(self._websocket.send_line, lines)))
+
+    def can_write_eof(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        if not self._below.is_closing():
+            self._websocket.say_goodbye()
+            self._below.close()
+
+    def abort(self) -> None:
+        self._below.abort()
+
+    def is_closing(self) -> bool:
+        return self._below.is_closing()
+
+    def pause_reading(self) -> None:
+        self._below.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._below.resume_reading()
+
+    def is_reading(self) -> bool:
+        return self._below.is_reading()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self._below.set_write_buffer_limits(high, low)
+
+    def get_write_buffer_size(self) -> int:
+        return self._below.get_write_buffer_size()
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self._websocket.carry(cast(asyncio.Protocol, protocol))

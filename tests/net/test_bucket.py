@@ -1,0 +1,48 @@
+"""The token bucket: what it gives in any stretch of time, and that it never forgets or invents a token."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from culture.net.bucket import Bucket, Rate
+
+
+def test_it_starts_full_and_fills_with_time():
+    bucket = Bucket(Rate(per_s=8, burst=5), 100.0)
+    assert bucket.take(8, 100.0) == 5
+    assert bucket.take(1, 100.0) == 0
+    assert bucket.wait_s(100.0) == 0.125
+    assert bucket.take(8, 100.375) == 3
+    assert bucket.take(8, 1000.0) == 5
+
+
+def test_what_is_owed_is_paid_back_first():
+    bucket = Bucket(Rate(per_s=10, burst=5), 0.0)
+    bucket.owe(15)
+    assert bucket.take(1, 0.9) == 0
+    assert abs(bucket.wait_s(0.9) - 0.2) < 1e-9
+    assert bucket.take(1, 1.2) == 1
+
+
+def test_a_burst_of_none_still_lets_lines_through_one_by_one():
+    bucket = Bucket(Rate(per_s=2, burst=0), 0.0)
+    assert [bucket.take(3, now) for now in (0.0, 0.1, 0.6, 5.0)] == [1, 0, 1, 1]
+
+
+steps = st.lists(st.tuples(st.floats(-1, 20), st.integers(0, 50)), max_size=50)
+
+
+@given(per_s=st.integers(1, 100), burst=st.integers(1, 100), steps=steps)
+def test_it_never_gives_more_than_the_burst_and_what_the_time_brought(per_s: int, burst: int, steps):
+    bucket, now, latest, given_out = Bucket(Rate(per_s, burst), 0.0), 0.0, 0.0, 0
+    for passed_s, wanted in steps:
+        now += passed_s
+        latest = max(latest, now)
+        given_out += bucket.take(wanted, now)
+        assert given_out <= burst + latest * per_s + 1e-6
+
+
+@given(per_s=st.integers(1, 1000), burst=st.integers(1, 1000), spent=st.integers(0, 2000))
+def test_after_the_wait_there_is_a_token(per_s: int, burst: int, spent: int):
+    bucket = Bucket(Rate(per_s, burst), 0.0)
+    bucket.owe(spent)
+    assert bucket.take(1, bucket.wait_s(0.0) + 1e-6) == 1

@@ -1,0 +1,81 @@
+"""A client that talks too fast waits; nothing of it is lost, and nobody else notices."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+
+from support.irc import Plain, connected
+from support.network import Network
+
+from culture.config.ircd import Limits
+from culture.net.driver import Driver
+from culture.net.listeners import address_of, listening
+
+
+@contextlib.asynccontextmanager
+async def serving(rate: int, burst: int) -> AsyncIterator[tuple[Driver, int]]:
+    limits = Limits(local_rate_lines_per_s=rate, local_burst_lines=burst)
+    with listening(("127.0.0.1:0",), []) as listeners:
+        driver = Driver(Network(limits=limits).ircd)
+        await driver.serve(listeners)
+        yield driver, address_of(listeners[0]).port
+        await driver.stop()
+
+
+async def test_everything_arrives_in_order_and_not_faster_than_allowed():
+    async with (
+        serving(400, 50) as (_, port),
+        connected(port, "spark-ori", "#a") as ori,
+        connected(port, "spark-bo", "#a") as bo,
+    ):
+        began = time.monotonic()
+        ori.send(*(f"PRIVMSG #a :{i}" for i in range(300)))
+        for i in range(300):
+            assert await bo.until("PRIVMSG") == f":spark-ori!ori@spark PRIVMSG #a :{i}"
+        # 300 lines, of which at most 50 were there at once.
+        assert time.monotonic() - began >= 250 / 400
+
+
+async def test_a_client_that_floods_slows_only_itself():
+    async with (
+        serving(100, 20) as (driver, port),
+        connected(port, "spark-ori") as ori,
+        connected(port, "spark-bo") as bo,
+    ):
+        ori.writer.write(b"PING flood\r\n" * 20_000)
+        for i in range(10):
+            bo.send(f"PING {i}")
+            assert await bo.until("PONG") == f":spark PONG spark :{i}"
+        # What it sent stays in the kernel and with the client, not with the server.
+        (connection,) = (each for each in driver._connections.values() if each._waiting)
+        assert len(connection._waiting) * len("PING flood") <= 256 * 1024
+        ori.writer.transport.abort()
+
+
+async def test_what_never_ends_a_line_counts_too(eventually):
+    async with serving(100, 20) as (driver, port), connected(port, "spark-ori") as ori:
+        (connection,) = driver._connections.values()
+        ori.writer.write(b"x" * 100_000)
+        await eventually(lambda: not connection._transport.is_reading())
+        ori.writer.transport.abort()
+
+
+async def test_what_was_said_before_the_end_is_still_heard():
+    async with serving(200, 10) as (_, port), connected(port, "spark-bo", "#a") as bo:
+        ori = Plain(*await asyncio.open_connection("127.0.0.1", port))
+        ori.send("NICK spark-ori", "USER o 0 * :o", "JOIN #a", *(f"PRIVMSG #a :{i}" for i in range(60)))
+        ori.send("QUIT :done")
+        ori.writer.write_eof()
+        for i in range(60):
+            assert (await bo.until("PRIVMSG")).endswith(f":{i}")
+        assert (await bo.until("QUIT")).endswith("QUIT :Quit: done")
+        await ori.close()
+
+
+async def test_zero_is_no_limit():
+    async with serving(0, 0) as (driver, port), connected(port, "spark-ori") as ori:
+        assert all(each._bucket is None for each in driver._connections.values())
+        ori.send(*(f"PING {i}" for i in range(5000)))
+        for i in range(5000):
+            assert await ori.until("PONG") == f":spark PONG spark :{i}"

@@ -1,0 +1,214 @@
+"""IRC in WebSocket, with a client library that is not the server's own (IRCv3 websocket)."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+from support.certificates import make_pair
+from support.irc import DEADLINE_S, connected
+from support.network import Network
+
+from culture.config.address import CARRIERS, PLAIN
+from culture.config.ircd import Limits, Tls
+from culture.net.driver import Driver
+from culture.net.listeners import address_of, listening
+from culture.net.tls import Certificate
+
+TEXT, BINARY = "text.ircv3.net", "binary.ircv3.net"
+
+
+class Browser:
+    """A WebSocket client that types and reads lines."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self.socket = socket
+
+    async def send(self, *lines: str) -> None:
+        for line in lines:
+            if self.socket.protocol == BINARY:
+                await self.socket.send_bytes(line.encode())
+            else:
+                await self.socket.send_str(line)
+
+    async def read(self) -> str:
+        message = await self.socket.receive(DEADLINE_S)
+        if message.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
+            return ""
+        wanted = aiohttp.WSMsgType.BINARY if self.socket.protocol == BINARY else aiohttp.WSMsgType.TEXT
+        assert message.type is wanted
+        line = message.data.decode() if isinstance(message.data, bytes) else message.data
+        assert "\r" not in line
+        assert "\n" not in line
+        return line
+
+    async def until(self, part: str) -> str:
+        while part not in (line := await self.read()):
+            assert line, f"the connection ended before '{part}'"
+        return line
+
+
+class Server:
+    def __init__(self, driver: Driver, port: int, plain_port: int) -> None:
+        self.driver, self.port, self.plain_port = driver, port, plain_port
+
+    @contextlib.asynccontextmanager
+    async def browser(self, *protocols: str, **options: object) -> AsyncIterator[Browser]:
+        url = f"ws://127.0.0.1:{self.port}/"
+        async with aiohttp.ClientSession() as web, web.ws_connect(url, protocols=protocols, **options) as ws:
+            yield Browser(ws)
+
+
+@contextlib.asynccontextmanager
+async def serving(*origins: str, proxies: tuple[str, ...] = (), **limits: int) -> AsyncIterator[Server]:
+    with listening(("127.0.0.1:0", "127.0.0.1:0"), []) as listeners:
+        network = Network(limits=Limits(**limits), websocket_origins=origins, proxies=proxies)
+        driver = Driver(network.ircd)
+        await driver.serve(listeners[:1], CARRIERS["ws"])
+        await driver.serve(listeners[1:], PLAIN)
+        yield Server(driver, *(address_of(each).port for each in listeners))
+        await driver.stop()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "agreed"),
+    [
+        ((TEXT,), TEXT),
+        ((BINARY,), BINARY),
+        ((BINARY, TEXT), BINARY),
+        (("chat", TEXT, BINARY), TEXT),
+        ((), None),
+    ],
+)
+async def test_a_client_talks_in_the_form_it_prefers(wanted: tuple[str, ...], agreed: str | None):
+    async with serving() as server, connected(server.plain_port, "spark-bo", "#a") as bo:
+        async with server.browser(*wanted) as web:
+            assert web.socket.protocol == agreed
+            await web.send("NICK spark-ori", "USER o 0 * :o", "JOIN #a", "PRIVMSG #a :hello ☃")
+            await web.until(" 366 ")
+            assert await bo.until("PRIVMSG") == ":spark-ori!o@spark PRIVMSG #a :hello ☃"
+            bo.send("PRIVMSG #a :☃ yourself")
+            assert await web.until("PRIVMSG") == ":spark-bo!bo@spark PRIVMSG #a :☃ yourself"
+        assert await bo.until("QUIT") == ":spark-ori!o@spark QUIT :Connection closed"
+
+
+async def test_a_quit_is_answered_by_a_last_line_and_a_closing_frame():
+    async with serving() as server, server.browser(TEXT) as web:
+        await web.send("QUIT :bye")
+        assert await web.read() == "ERROR :Closing Link: spark (Quit: bye)"
+        assert await web.read() == ""
+        assert web.socket.close_code == 1000
+
+
+async def test_a_line_may_have_its_end_with_it_and_an_empty_one_is_nothing():
+    async with serving() as server, server.browser(TEXT) as web:
+        await web.send("", "\r\n", "CAP LS 302\r\n")
+        assert " LS :" in await web.read()
+
+
+async def test_a_message_too_long_is_answered_and_the_next_is_heard():
+    async with serving() as server, server.browser(TEXT) as web:
+        await web.send("PING " + "x" * 507, "PING " + "x" * 100_000, "@" + "x" * 4095 + " PING y", "QUIT :z")
+        for _ in range(3):
+            assert " 417 " in await web.read()
+        assert "(Quit: z)" in await web.read()
+
+
+async def test_bytes_that_are_not_utf8_are_refused_by_the_protocol_they_came_in():
+    async with serving() as server:
+        async with server.browser(BINARY) as web:
+            await web.socket.send_bytes(b"PING \xff")
+            assert "not UTF-8" in await web.read()
+        async with server.browser(TEXT) as web:
+            await web.socket._writer.send_frame(b"PING \xff", aiohttp.WSMsgType.TEXT)
+            assert await web.read() == ""
+            assert web.socket.close_code == 1007
+
+
+async def test_a_ping_of_the_carrier_is_answered():
+    async with serving() as server, server.browser(TEXT, autoping=False) as web:
+        await web.socket.ping(b"still there?")
+        message = await web.socket.receive(DEADLINE_S)
+        assert (message.type, message.data) == (aiohttp.WSMsgType.PONG, b"still there?")
+
+
+async def test_a_page_must_be_named_to_connect():
+    page = "https://chat.example.org"
+    async with serving(page) as server:
+        async with server.browser(TEXT, origin=page):
+            pass
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            async with server.browser(TEXT, origin="https://elsewhere.example.org"):
+                pass
+        assert refused.value.status == 403
+    async with serving("*") as server, server.browser(TEXT, origin="https://elsewhere.example.org"):
+        pass
+    assert not server.driver.ircd.sessions
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET / HTTP/1.1\r\nHost: spark\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: \xff\r\nConnection: \xff\r\n\r\n",
+        b"NICK spark-ori\r\n\r\n",
+        b"x" * 100_000,
+    ],
+)
+async def test_what_is_no_websocket_is_answered_in_http_and_let_go(request_: bytes):
+    async with serving() as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(request_)
+        with contextlib.suppress(ConnectionError):
+            answer = await asyncio.wait_for(reader.read(), DEADLINE_S)
+            assert not answer or answer.startswith(b"HTTP/1.1 400 ")
+        assert not server.driver.ircd.sessions
+        writer.close()
+
+
+async def test_the_door_and_the_rate_hold_here_too():
+    limits = {"local_clients": 1, "local_rate_lines_per_s": 500, "local_burst_lines": 10}
+    async with serving(**limits) as server, server.browser(TEXT) as web:
+        await web.send("NICK spark-ori", "USER o 0 * :o", *(f"PING {i}" for i in range(100)))
+        for i in range(100):
+            assert await web.until("PONG") == f":spark PONG spark :{i}"
+        async with server.browser(TEXT) as refused:
+            assert "Too many connections from your address" in await refused.read()
+            assert await refused.read() == ""
+
+
+async def test_a_proxy_may_stand_in_front(eventually):
+    async with serving(proxies=("127.0.0.1",)) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(b"PROXY TCP4 192.0.2.1 192.0.2.9 4711 80\r\n")
+        writer.write(b"GET / HTTP/1.1\r\nHost: spark\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n")
+        writer.write(b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), DEADLINE_S)
+        assert answer.startswith(b"HTTP/1.1 101 ")
+        (session,) = server.driver.ircd.sessions
+        assert session.peer == "192.0.2.1:4711"
+        writer.transport.abort()
+        await eventually(lambda: not server.driver.ircd.sessions)
+
+
+async def test_tls_and_websocket_together(tmp_path: Path):
+    pair = make_pair(tmp_path, "localhost")
+    context = ssl.create_default_context(cafile=str(pair.certificate))
+    certificate = Certificate(Tls(str(pair.certificate), str(pair.key)))
+    with listening(("127.0.0.1:0",), []) as listeners:
+        driver = Driver(Network().ircd)
+        await driver.serve(listeners, CARRIERS["wss"], certificate)
+        url = f"wss://localhost:{address_of(listeners[0]).port}/"
+        async with (
+            aiohttp.ClientSession() as web,
+            web.ws_connect(url, protocols=(TEXT,), ssl=context) as socket,
+        ):
+            browser = Browser(socket)
+            await browser.send("NICK spark-ori", "USER o 0 * :o")
+            await browser.until(" 001 ")
+            (session,) = driver.ircd.sessions
+            assert session.is_secure
+        await driver.stop()
