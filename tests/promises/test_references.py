@@ -11,7 +11,7 @@ import pytest
 
 from culture import __version__
 from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig
-from culture.config.ircd import IrcdConfig, Limits
+from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
 from culture.ctl.main import VERBS
 from culture.ircd.commands.table import COMMANDS
 from culture.protocol import numerics
@@ -77,7 +77,7 @@ def man_terms(page: str) -> set[str]:
 @pytest.mark.parametrize(
     ("page", "models"),
     [
-        ("culture-ircd.yaml.5.rst", [IrcdConfig, Limits]),
+        ("culture-ircd.yaml.5.rst", [IrcdConfig, AccountsConfig, OidcConfig, OperConfig, Limits, Sts, Tls]),
         ("culture-agents.yaml.5.rst", [AgentsConfig, ServerConfig, AgentConfig]),
     ],
 )
