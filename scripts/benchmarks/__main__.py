@@ -3,20 +3,33 @@
 import argparse
 import asyncio
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 
+import ircd
 import mention
 
-VERBS = {"mention": (mention.measure, "from PRIVMSG written to send_prompt called")}
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    summary: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    measure: Callable[[argparse.Namespace], dict]
+    in_words: Callable[[dict], str]
 
 
 def main() -> None:
     options = _parser().parse_args()
-    measure, _ = VERBS[options.verb]
-    figures = asyncio.run(measure(options.count))
-    print(json.dumps(figures) if options.json else _in_words(figures))
+    verb = VERBS[options.verb]
+    figures = verb.measure(options)
+    print(json.dumps(figures) if options.json else verb.in_words(figures))
 
 
-def _in_words(figures: dict) -> str:
+def _add_count(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--count", type=int, default=2000, metavar="N", help="how often (2000)")
+
+
+def _percentiles_in_words(figures: dict) -> str:
     keys = ("p50", "p99", "max")
     lines = [" " * 34 + "".join(f"{key:>9}" for key in keys) + "   ms"]
     for name, value in figures.items():
@@ -27,12 +40,25 @@ def _in_words(figures: dict) -> str:
     return "\n".join(lines)
 
 
+VERBS = {
+    "mention": Verb(
+        "from PRIVMSG written to send_prompt called",
+        _add_count,
+        lambda options: asyncio.run(mention.measure(options.count)),
+        _percentiles_in_words,
+    ),
+    "ircd": Verb(
+        "culture-ircd beside the IRC servers of others", ircd.add_options, ircd.measure, ircd.in_words
+    ),
+}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="Measure what is promised.")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for name, (_, summary) in VERBS.items():
-        verb = verbs.add_parser(name, help=summary, description=summary)
-        verb.add_argument("--count", type=int, default=2000, metavar="N", help="how often (2000)")
+    for name, row in VERBS.items():
+        verb = verbs.add_parser(name, help=row.summary, description=row.summary)
+        row.add_options(verb)
         verb.add_argument("--json", action="store_true", help="figures for a program")
     return parser
 
