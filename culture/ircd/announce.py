@@ -107,8 +107,8 @@ def _announce_said(event: Said) -> Announcement:
     if event.mentioned:
         tags = {**tags, MENTIONS_TAG: ",".join(user.nick for user in event.mentioned)}
     tags_only = event.command == "TAGMSG"
-    text = () if tags_only else (event.text,)
-    line = _from(sender, event.command, name, *text, trailing=bool(text))
+    # The text was made to fit when it was said.
+    line = f":{sender.mask} {event.command} {name}" + ("" if tags_only else f" :{event.text}")
     # Who writes to oneself wants to read it.
     knows = None if target is sender else sender
     needs = Cap.MESSAGE_TAGS if tags_only else None

@@ -8,6 +8,11 @@ from culture.protocol.line import format_line
 LINE_BYTES = BODY_BYTES - len(CRLF)
 
 
+def size(text: str) -> int:
+    """How many bytes it takes on the wire."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
 def cut(text: str, limit_bytes: int) -> str:
     if len(text) <= limit_bytes and text.isascii():
         return text

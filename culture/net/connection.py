@@ -1,7 +1,9 @@
 """One client's socket: bytes in, lines to the core; what the core queued, out."""
 
 import asyncio
+import contextlib
 import logging
+import os
 from typing import TYPE_CHECKING, Final, cast
 
 from culture.ircd.session import Phase, Session
@@ -37,6 +39,8 @@ class Connection(asyncio.Protocol):
         self._waiting: list[bytes] = []
         """Lines that came faster than they may. Nothing more is read while there are any."""
         self._transport: asyncio.Transport
+        self._fd: int | None = None
+        """The socket, where what is written to it is what the client reads: neither TLS nor WebSocket."""
         self.origin: Origin
         self.session: Session
         self.is_registered = False
@@ -52,6 +56,7 @@ class Connection(asyncio.Protocol):
             return
         self._transport, self.origin = transport, origin
         transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
+        self._fd = _plain_socket(transport)
         self.session = ircd.connect(host, origin.peer)
         self.session.is_local = origin.is_local
         self.session.is_secure = origin.is_secure
@@ -139,7 +144,16 @@ class Connection(asyncio.Protocol):
         elif self._is_full:
             self._driver.ircd.held_back(self.session)
         elif self.session.outbox:
-            self._transport.write(self.session.take_output())
+            self._write(self.session.take_output())
+
+    def _write(self, data: bytes) -> None:
+        """To the socket itself while it takes all; the transport gets only what is left over."""
+        if self._fd is not None and not self._transport.get_write_buffer_size():
+            # Full, or gone: the transport waits, or finds out and tells.
+            with contextlib.suppress(OSError):
+                data = data[os.write(self._fd, data) :]
+        if data:
+            self._transport.write(data)
 
     def _hang_up(self) -> None:
         if self._is_full:
@@ -160,3 +174,8 @@ def _turn_away(transport: asyncio.Transport, why: str) -> None:
         asyncio.get_running_loop().call_later(GOODBYE_S, transport.abort)
     else:
         transport.close()
+
+
+def _plain_socket(transport: asyncio.Transport) -> int | None:
+    sock = transport.get_extra_info("socket")
+    return None if sock is None or transport.get_extra_info("ssl_object") is not None else sock.fileno()

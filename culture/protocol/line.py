@@ -44,13 +44,15 @@ def parse_line(text: str) -> Line:
     if text.startswith(":"):
         source, _, text = text[1:].partition(" ")
     head, colon, trailing = text.lstrip(" ").partition(" :")
-    command, *params = head.split(" ")
-    params = [param for param in params if param]
+    words = head.split(" ")
+    if "" in words:
+        words = [word for word in words if word] or [""]
+    command = words[0]
     if not _COMMAND.fullmatch(command):
         raise MalformedLine("no command")
     if colon:
-        params.append(trailing)
-    return Line(command.upper(), tuple(params), source, tags)
+        words.append(trailing)
+    return Line(command.upper(), tuple(words[1:]), source, tags)
 
 
 def format_line(

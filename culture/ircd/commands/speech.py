@@ -6,7 +6,7 @@ from culture.ircd.events import Said, SpeechCommand
 from culture.ircd.refusal import Refusal, no_such_channel, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.targets import split_targets
-from culture.ircd.text import cut, room_behind
+from culture.ircd.text import LINE_BYTES, cut, size
 from culture.ircd.user import User
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import NO_TAGS, Line, format_line
@@ -111,7 +111,8 @@ def _find_target(ircd: Ircd, sender: User, name: str) -> Channel | User:
 def _fit(sender: User, command: str, target: Channel | User, text: str) -> str:
     """What is left of the text once the sender's mask stands in front of it."""
     name = target.name if isinstance(target, Channel) else target.nick
-    return cut(text, room_behind(sender.mask, command, name))
+    # `:mask COMMAND name :text`, as announce writes it.
+    return cut(text, LINE_BYTES - size(sender.mask) - len(command) - size(name) - len(":   :"))
 
 
 def _mentioned(ircd: Ircd, text: str) -> tuple[User, ...]:
