@@ -12,6 +12,8 @@ import pytest
 from support.irc import connected
 from support.program import Program
 
+pytestmark = pytest.mark.slow
+
 
 def configure(home: Path, port: int, **agent: str) -> str:
     options = "".join(f"    {name}: {value}\n" for name, value in agent.items())

@@ -15,7 +15,10 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "scripts/benchmarks"
 FANOUT = ("fanout", "--receivers", "2", "--window", "4", "--seconds", "0.2")
 
-pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed"),
+]
 
 Lines = list[bytes]
 Lie = Callable[[int, bytes], Lines]

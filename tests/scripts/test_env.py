@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PYTHON = Path(sys.base_prefix, "bin", "python3")
 NO_NETWORK = {
