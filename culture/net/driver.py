@@ -90,7 +90,8 @@ class Driver:
     def status(self) -> str:
         """What `systemctl status` shows."""
         state = self.ircd.state
-        return f"{self.ircd.name}: {len(state.users)} clients in {len(state.channels)} channels"
+        clients, channels = _count(len(state.users), "client"), _count(len(state.channels), "channel")
+        return f"{self.ircd.name}: {clients} in {channels}"
 
     def now(self) -> float:
         return self._loop.time()
@@ -164,3 +165,7 @@ class Driver:
 def _rate(per_s: int, burst: int) -> Rate:
     """One for all connections that have the same."""
     return Rate(per_s, burst)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

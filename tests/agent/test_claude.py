@@ -1,5 +1,6 @@
 """The runner on the real Claude Code program; only the model is scripted."""
 
+import json
 import os
 import signal
 import sys
@@ -99,6 +100,32 @@ async def test_a_turn_runs_the_skill_and_ends_with_a_result(claude, home, eventu
     uses = [block for message in claude.messages for block in message.get("content", [])]
     assert [use["name"] for use in uses if use["type"] == "tool_use"] == ["Bash"]
     assert claude.texts() == ["Answered on IRC."]
+
+
+async def test_it_is_briefed_by_a_file_that_goes_with_the_session(claude, model, eventually):
+    model.play("rules: [{answer: [{text: ok}]}]")
+    await claude.runner.send_prompt("hello")
+    await eventually(claude.results)
+
+    (asked,) = [each.request for each in model.server.asked if not each.is_aside]
+    assert "You are spark-claude." in json.dumps(asked.body["system"])
+    [cli] = children()
+    briefing = briefing_of(cli)
+    assert mode_of(briefing) == 0o600
+
+    await claude.runner.stop()
+    assert mode_of(briefing) is None
+
+
+def briefing_of(cli: int) -> Path:
+    """The file on the command line of a CLI, which does not hold the words themselves."""
+    command = Path(f"/proc/{cli}/cmdline").read_bytes()
+    assert b"You are spark-claude." not in command
+    return Path(command.split(b"--append-system-prompt-file")[1].strip(b"\0=").split(b"\0")[0].decode())
+
+
+def mode_of(path: Path) -> int | None:
+    return path.stat().st_mode & 0o777 if path.exists() else None
 
 
 async def test_prompts_are_worked_on_in_order_and_each_has_its_own_cost(claude, model, eventually):

@@ -113,7 +113,7 @@ async def test_it_adopts_the_sockets_it_is_passed_and_tells_its_manager(tmp_path
         plain = Plain(*await asyncio.open_connection("127.0.0.1", port))
         plain.send("NICK spark-ori", "USER o 0 * :o", "JOIN #a")
         await plain.until(" 366 ")
-        await heard(manager, "STATUS=spark: 1 clients in 1 channels")
+        await heard(manager, "STATUS=spark: 1 client in 1 channel")
         await heard(manager, "WATCHDOG=1")
         process.send_signal(signal.SIGTERM)
         assert await plain.until("ERROR") == "ERROR :Closing Link: spark (Server is stopping)"

@@ -26,7 +26,7 @@ async def test_after_a_boot_people_reach_it_over_ipv4_ipv6_and_the_unix_socket(s
 async def test_systemctl_status_says_what_it_is_doing(spark: Host):
     async with person(spark.connect(6667), "spark-ori", "#general"):
         eventually(
-            lambda: 'Status: "spark: 1 clients in 1 channels"' in spark.systemctl("status", SERVICE),
+            lambda: 'Status: "spark: 1 client in 1 channel"' in spark.systemctl("status", SERVICE),
             within_s=5,
             what="the status tells of the client",
         )

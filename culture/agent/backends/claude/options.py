@@ -23,16 +23,23 @@ _RETRIES: Final = {"CLAUDE_CODE_MAX_RETRIES": "4"}
 
 
 def make_options(
-    spec: SessionSpec, cli: Path, session_id: str, stderr: Callable[[str], None], env: Mapping[str, str]
+    spec: SessionSpec,
+    cli: Path,
+    session_id: str,
+    briefing: Path,
+    stderr: Callable[[str], None],
+    env: Mapping[str, str],
 ) -> ClaudeAgentOptions:
-    """`env` is the daemon's own environment, which the CLI inherits."""
+    """`briefing` is a file with that of the spec, `env` our own environment, which the CLI inherits."""
     options = ClaudeAgentOptions(
         cli_path=cli,
         cwd=spec.directory,
         env={**{name: env.get(name, value) for name, value in _RETRIES.items()}, **spec.env},
         session_id=session_id,
         model=spec.model or None,
-        system_prompt={"type": "preset", "preset": "claude_code", "append": spec.briefing},
+        system_prompt={"type": "preset", "preset": "claude_code"},
+        # By a file: on the command line it would fill the screen of every `systemctl status`.
+        extra_args={"append-system-prompt-file": str(briefing)},
         # Prompts come from IRC: `/compact` and `@/etc/passwd` in them are text.
         verbatim_prompts=True,
         stderr=stderr,

@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import os
+import tempfile
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Final
 
 from claude_agent_sdk import (
@@ -44,6 +46,8 @@ class ClaudeRunner(AgentRunnerBase):
         self._owed = 0
         self._is_free = asyncio.Event()
         self._cost_usd = 0.0
+        # What the session needs as long as it runs.
+        self._leftovers = contextlib.ExitStack()
 
     def is_running(self) -> bool:
         return self._client is not None
@@ -55,15 +59,18 @@ class ClaudeRunner(AgentRunnerBase):
     async def start(self, initial_prompt: str = "") -> None:
         cli = await asyncio.to_thread(find_cli, os.environ)
         session_id = self._new_id()
-        options = make_options(self._spec, cli, session_id, self._last_words.append, os.environ)
-        client = ClaudeSDKClient(options)
-        try:
-            async with asyncio.timeout(START_TIMEOUT_S):
-                await client.connect()
-        except TimeoutError:
-            raise TemporaryError(f"claude did not start within {START_TIMEOUT_S:.0f} s") from None
-        except ClaudeSDKError as error:
-            raise TemporaryError(f"claude did not start: {self._words(error)}") from None
+        with contextlib.ExitStack() as unless_started:
+            briefing = unless_started.enter_context(_briefing_file(self._spec.briefing))
+            options = make_options(self._spec, cli, session_id, briefing, self._last_words.append, os.environ)
+            client = ClaudeSDKClient(options)
+            try:
+                async with asyncio.timeout(START_TIMEOUT_S):
+                    await client.connect()
+            except TimeoutError:
+                raise TemporaryError(f"claude did not start within {START_TIMEOUT_S:.0f} s") from None
+            except ClaudeSDKError as error:
+                raise TemporaryError(f"claude did not start: {self._words(error)}") from None
+            self._leftovers = unless_started.pop_all()
         self._client, self._session_id = client, session_id
         self._prompts = asyncio.Queue()
         self._owed, self._cost_usd = 0, 0.0
@@ -152,9 +159,19 @@ class ClaudeRunner(AgentRunnerBase):
             await self.on_message(message)
 
     async def _exited(self, code: int) -> None:
+        self._leftovers.close()
         if self.on_exit is not None:
             await self.on_exit(code)
 
     def _words(self, error: ClaudeSDKError) -> str:
         """The CLI says on its standard error what the SDK does not know."""
         return " ".join(self._last_words) or str(error)
+
+
+@contextlib.contextmanager
+def _briefing_file(text: str) -> Iterator[Path]:
+    """Readable by our own user alone, and gone afterwards."""
+    with tempfile.NamedTemporaryFile("w", prefix="culture-briefing-", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        yield Path(file.name)
