@@ -1,8 +1,8 @@
 """A run of lines to one channel, put together once for all who read it in the same form.
 
 One message to a hundred readers costs a hundred appends; so do fifty messages in a row, since only the run
-as a whole is handed out. Measured in the core alone, fifty at a time to a hundred readers: 7 times less
-per message than line by line.
+as a whole is handed out. Measured in the core alone, with a hundred readers: 48 us for a message on its own,
+11 us for each of 64 in a row.
 """
 
 from collections.abc import Iterable

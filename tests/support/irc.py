@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 
 DEADLINE_S = 10.0
@@ -41,9 +42,12 @@ class Plain:
 
 
 @contextlib.asynccontextmanager
-async def connected(port: int, nick: str, *channels: str, caps: str = "") -> AsyncIterator[Plain]:
-    """A registered client that is in its channels."""
-    plain = Plain(*await asyncio.open_connection("127.0.0.1", port))
+async def connected(
+    where: int | socket.socket, nick: str, *channels: str, caps: str = ""
+) -> AsyncIterator[Plain]:
+    """A registered client that is in its channels, over a port of this machine or an open connection."""
+    place = {"sock": where} if isinstance(where, socket.socket) else {"host": "127.0.0.1", "port": where}
+    plain = Plain(*await asyncio.open_connection(**place))
     try:
         if caps:
             plain.send(f"CAP REQ :{caps}")

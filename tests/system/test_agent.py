@@ -1,10 +1,10 @@
 """An agent as a service: the real CLI, on the rehearsal model."""
 
 import pytest
+from support.irc import connected
 from system.agents import IRC, SERVICE, SOCKET, cli_processes, start_agent
 from system.hostlab.host import Host
 from system.hostlab.waiting import eventually
-from system.people import person
 
 from culture.systemd.journal import MESSAGE_IDS
 
@@ -19,7 +19,7 @@ def claude(spark: Host) -> Host:
 
 
 async def test_a_mention_is_answered_in_the_channel(claude: Host):
-    async with person(claude.connect(6667), "spark-ori", "#general") as ori:
+    async with connected(claude.connect(6667), "spark-ori", "#general") as ori:
         ori.send("PRIVMSG #general :@spark-claude hello")
         answer = await ori.until(":spark-claude!")
         assert " PRIVMSG #general :spark-ori" in answer
@@ -31,7 +31,7 @@ async def test_the_status_and_the_journal_tell_the_story_of_the_turn(claude: Hos
         within_s=5,
         what="the status says where it is",
     )
-    async with person(claude.connect(6667), "spark-ori", "#general") as ori:
+    async with connected(claude.connect(6667), "spark-ori", "#general") as ori:
         ori.send("PRIVMSG #general :@spark-claude hello")
         await ori.until(":spark-claude!")
 

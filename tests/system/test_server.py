@@ -3,9 +3,9 @@
 import signal
 
 import pytest
+from support.irc import connected
 from system.hostlab.host import Host
 from system.hostlab.waiting import eventually
-from system.people import person
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 
@@ -14,9 +14,9 @@ SERVICE, SOCKET = "culture-ircd.service", "culture-ircd.socket"
 
 async def test_after_a_boot_people_reach_it_over_ipv4_ipv6_and_the_unix_socket(spark: Host):
     async with (
-        person(spark.connect(6667), "spark-ori", "#general") as ori,
-        person(spark.connect(6667, "::1"), "spark-bo", "#general") as bo,
-        person(spark.connect_unix("/run/culture/ircd.sock"), "spark-kit", "#general") as kit,
+        connected(spark.connect(6667), "spark-ori", "#general") as ori,
+        connected(spark.connect(6667, "::1"), "spark-bo", "#general") as bo,
+        connected(spark.connect_unix("/run/culture/ircd.sock"), "spark-kit", "#general") as kit,
     ):
         ori.send("PRIVMSG #general :good morning")
         for other in (bo, kit):
@@ -24,7 +24,7 @@ async def test_after_a_boot_people_reach_it_over_ipv4_ipv6_and_the_unix_socket(s
 
 
 async def test_systemctl_status_says_what_it_is_doing(spark: Host):
-    async with person(spark.connect(6667), "spark-ori", "#general"):
+    async with connected(spark.connect(6667), "spark-ori", "#general"):
         eventually(
             lambda: 'Status: "spark: 1 client in 1 channel"' in spark.systemctl("status", SERVICE),
             within_s=5,
@@ -33,7 +33,7 @@ async def test_systemctl_status_says_what_it_is_doing(spark: Host):
 
 
 async def test_a_reload_renews_its_configuration_and_disconnects_nobody(spark: Host):
-    async with person(spark.connect(6667), "spark-ori") as ori:
+    async with connected(spark.connect(6667), "spark-ori") as ori:
         spark.write("/etc/culture/ircd.yaml", "motd: fresh paint\n")
         spark.systemctl("reload", SERVICE)
         ori.send("MOTD")
@@ -44,7 +44,7 @@ async def test_a_connection_starts_it(spark: Host):
     spark.systemctl("stop", SERVICE)
     assert spark.property(SERVICE, "ActiveState") == "inactive"
 
-    async with person(spark.connect(6667), "spark-ori"):
+    async with connected(spark.connect(6667), "spark-ori"):
         assert spark.property(SERVICE, "ActiveState") == "active"
 
 
@@ -59,7 +59,7 @@ async def test_the_watchdog_kills_it_when_it_hangs_and_it_comes_back_on_the_same
     spark.systemctl("kill", f"--signal={signal.SIGSTOP}", SERVICE)
 
     # The kernel takes the connection at once; the answer comes from the next process.
-    async with person(spark.connect(6667), "spark-ori"):
+    async with connected(spark.connect(6667), "spark-ori"):
         assert spark.property(SERVICE, "NRestarts") == "1"
     assert spark.property(SOCKET, "ActiveEnterTimestampMonotonic") == listening_since
     assert any("Watchdog timeout" in entry["MESSAGE"] for entry in spark.journal(f"UNIT={SERVICE}"))
@@ -105,14 +105,14 @@ async def test_a_client_at_the_door_does_not_make_a_wrong_configuration_a_loop(s
 
     spark.write("/etc/culture/ircd.yaml", "")
     spark.systemctl("start", SERVICE)
-    async with person(spark.connect(6667), "spark-ori"):
+    async with connected(spark.connect(6667), "spark-ori"):
         pass
 
 
 async def test_it_comes_back_from_crashes_however_many(spark: Host):
     for restarts in range(1, 9):
         spark.systemctl("kill", "--signal=KILL", SERVICE)
-        async with person(spark.connect(6667), "spark-ori"):
+        async with connected(spark.connect(6667), "spark-ori"):
             assert spark.property(SERVICE, "NRestarts") == str(restarts)
 
 
