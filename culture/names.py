@@ -1,6 +1,7 @@
 """The grammar of nicks, hosts and channels, and the folding that makes two spellings one name."""
 
 import re
+from functools import lru_cache
 from typing import NewType
 
 Folded = NewType("Folded", str)
@@ -20,16 +21,10 @@ _CHANNEL = re.compile(r"#[^\x00-\x20\x7f,:]*")
 _FOLD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ[]\\~", "abcdefghijklmnopqrstuvwxyz{}|^")
 
 
+@lru_cache(maxsize=16384)
 def fold(name: str) -> Folded:
-    if name.isascii():
-        # The same in half to two thirds of the time, on the path of every line.
-        lower = name.lower()
-        return Folded(lower if lower.isalnum() else _fold_brackets(lower))
+    """Remembered, since every line names somebody who was named before."""
     return Folded(name.translate(_FOLD))
-
-
-def _fold_brackets(lower: str) -> str:
-    return lower.replace("[", "{").replace("]", "}").replace("\\", "|").replace("~", "^")
 
 
 def is_nick(text: str) -> bool:

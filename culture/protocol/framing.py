@@ -13,35 +13,47 @@ CRLF: Final = b"\r\n"
 
 OVERLONG: Final = b""
 """Stands among the lines where one was too long. An empty line is never passed on, so it cannot be one."""
+OVERLONG_LINE: Final = b"." * BODY_BYTES
+"""What becomes OVERLONG when it is fed to a buffer."""
 
 
 class LineBuffer:
     """Collects bytes and gives back lines without their end. An over-long line is dropped whole."""
+
+    __slots__ = ("_rest", "_skipping", "_tag_bytes")
 
     def __init__(self, tag_bytes: int = CLIENT_TAG_BYTES) -> None:
         self._tag_bytes = tag_bytes
         self._rest = b""
         self._skipping = False
 
+    @property
+    def is_inside_line(self) -> bool:
+        """Whether the next byte belongs to a line that has begun."""
+        return self._skipping or self._rest != b""
+
     def feed(self, data: bytes) -> list[bytes]:
         """The lines that are complete now, with OVERLONG in the place of each that was too long."""
-        *ended, rest = (self._rest + data).split(b"\n")
+        *ended, rest = ((self._rest + data) if self._rest else data).split(b"\n")
         lines = []
         for raw in ended:
-            if self._skipping or self._is_overlong(raw):
+            if self._skipping or (len(raw) >= BODY_BYTES and self._is_overlong(raw)):
                 lines.append(OVERLONG)
                 self._skipping = False
             elif line := raw.rstrip(b"\r"):
                 lines.append(line)
-        if self._skipping or self._is_overlong(rest):
+        if self._skipping or (len(rest) >= BODY_BYTES and self._is_overlong(rest)):
             # Nothing of it is kept but the fact, so that its tail is never taken for a command.
             self._skipping, rest = True, b""
         self._rest = rest
         return lines
 
+    @property
+    def half(self) -> bytes:
+        """What to feed to another buffer so that it goes on where this one is."""
+        return OVERLONG_LINE if self._skipping else self._rest
+
     def _is_overlong(self, raw: bytes) -> bool:
-        if len(raw) < BODY_BYTES:
-            return False
         if not raw.startswith(b"@"):
             return True
         tags, space, body = raw.partition(b" ")

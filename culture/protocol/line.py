@@ -1,14 +1,11 @@
 """One line on the wire: tags, source, command and parameters."""
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from culture.protocol.tags import format_tags, parse_tags
 
 NO_TAGS: Mapping[str, str] = {}
-
-_COMMAND = re.compile(r"[A-Za-z]+|[0-9]{3}")
 
 
 class MalformedLine(ValueError):
@@ -37,22 +34,35 @@ def parse_line(text: str) -> Line:
     source = ""
     if "\0" in text or "\r" in text:
         raise MalformedLine("NUL or CR inside a line")
+    # Most lines begin with their command.
+    if text[:1] in "@: ":
+        tags, source, text = _parse_front(text)
+    head, colon, trailing = text.partition(" :")
+    words = head.split(" ")
+    if "" in words:
+        words = [word for word in words if word] or [""]
+    command = words[0]
+    if not command:
+        raise MalformedLine("no command")
+    if colon:
+        words.append(trailing)
+    return _new_tuple(Line, (command.upper(), tuple(words[1:]), source, tags))
+
+
+_new_tuple = tuple.__new__
+
+
+def _parse_front(text: str) -> tuple[Mapping[str, str], str, str]:
+    """Tags, source, and what follows them."""
+    tags: Mapping[str, str] = NO_TAGS
+    source = ""
     if text.startswith("@"):
         raw_tags, _, text = text[1:].partition(" ")
         tags = parse_tags(raw_tags)
         text = text.lstrip(" ")
     if text.startswith(":"):
         source, _, text = text[1:].partition(" ")
-    head, colon, trailing = text.lstrip(" ").partition(" :")
-    words = head.split(" ")
-    if "" in words:
-        words = [word for word in words if word] or [""]
-    command = words[0]
-    if not _COMMAND.fullmatch(command):
-        raise MalformedLine("no command")
-    if colon:
-        words.append(trailing)
-    return Line(command.upper(), tuple(words[1:]), source, tags)
+    return tags, source, text.lstrip(" ")
 
 
 def format_line(

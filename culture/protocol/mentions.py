@@ -32,6 +32,11 @@ def find_mentions(text: str, find_nick: Callable[[Folded], str | None]) -> list[
     return list(found)
 
 
+def may_call(text: str) -> bool:
+    """Whether a text could call anybody, whoever is there: a quick look."""
+    return _CALL.search(text) is not None
+
+
 def is_mentioned(text: str, nick: str) -> bool:
     """Whether a text calls this nick, for readers whose server does not flag mentions."""
     own = fold(nick)

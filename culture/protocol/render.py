@@ -1,13 +1,12 @@
-"""A line in the forms that its readers negotiated, each rendered once however many they are."""
+"""A line in the forms that its readers negotiated."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Final, NewType
+from typing import Final, NamedTuple, NewType
 
-from culture.protocol.framing import CRLF
 from culture.protocol.line import NO_TAGS
-from culture.protocol.tags import format_tags
+from culture.protocol.tags import escape_value, format_tags
 
 Form = NewType("Form", int)
 """What a reader understands besides the bare line: a sum of the following. A plain number, as an enum's
@@ -16,6 +15,7 @@ BARE: Final = Form(0)
 TAGS: Final = Form(1)
 TIME: Final = Form(2)
 ACCOUNT: Final = Form(4)
+MULTILINE: Final = Form(8)
 
 
 def format_time(at: float) -> str:
@@ -29,42 +29,27 @@ def _format_ms(ms: int) -> str:
     return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
-class Rendered:
-    """One line to many readers. What only some of them understand is put together when one asks."""
+class Rendered(NamedTuple):
+    """One line, and what goes along with it to readers who understand more than the bare line."""
 
-    __slots__ = ("_account", "_at", "_forms", "_line", "_msgid", "_tags")
-
-    def __init__(
-        self,
-        line: str,
-        at: float,
-        tags: Mapping[str, str] = NO_TAGS,
-        *,
-        msgid: str = "",
-        account: str | None = None,
-    ) -> None:
-        self._line = line
-        self._at = at
-        self._tags = tags
-        self._msgid = msgid
-        self._account = account
-        self._forms: dict[Form, bytes] = {}
+    line: str
+    at: float
+    tags: Mapping[str, str] = NO_TAGS
+    msgid: str = ""
+    account: str | None = None
 
     def form(self, form: Form) -> bytes:
-        data = self._forms.get(form)
-        if data is None:
-            data = self._forms[form] = self._render(form)
-        return data
-
-    def _render(self, form: Form) -> bytes:
-        tags: dict[str, str] = {}
+        """For readers of that form, with the end of the line. To be asked once for all of them."""
+        if not form:
+            return f"{self.line}\r\n".encode()
+        tags = []
         if form & TIME:
-            tags["time"] = format_time(self._at)
-        if form & TAGS:
-            tags |= self._tags
-            if self._msgid:
-                tags["msgid"] = self._msgid
-        if form & ACCOUNT and self._account:
-            tags["account"] = self._account
-        line = f"@{format_tags(tags)} {self._line}" if tags else self._line
-        return line.encode() + CRLF
+            tags.append(f"time={format_time(self.at)}")
+        if form & TAGS and self.msgid:
+            tags.append(f"msgid={self.msgid}")
+        if form & ACCOUNT and self.account:
+            tags.append(f"account={escape_value(self.account)}")
+        if form & TAGS and self.tags:
+            # Behind what the server says itself (IRCv3 message-tags, client-only tags).
+            tags.append(format_tags(self.tags))
+        return (f"@{';'.join(tags)} {self.line}\r\n" if tags else f"{self.line}\r\n").encode()

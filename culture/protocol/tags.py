@@ -1,7 +1,7 @@
 """Message tags: the escaping of their values and their form on the wire (IRCv3 message-tags)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 _ESCAPES = {";": r"\:", " ": r"\s", "\\": r"\\", "\r": r"\r", "\n": r"\n"}
 _UNESCAPES = {":": ";", "s": " ", "\\": "\\", "r": "\r", "n": "\n"}
@@ -35,3 +35,9 @@ def format_tags(tags: Mapping[str, str]) -> str:
 def is_client_only(name: str) -> bool:
     """Whether clients may pass this tag on to each other through the server."""
     return name.startswith("+")
+
+
+def is_denied(name: str, denied: Sequence[str]) -> bool:
+    """Whether a client-only tag is on a list of CLIENTTAGDENY: names, or `*` and each `-name` that passes."""
+    bare = name[1:]
+    return f"-{bare}" not in denied if denied[:1] == ("*",) else bare in denied

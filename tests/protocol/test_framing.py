@@ -63,3 +63,12 @@ def test_where_the_network_cuts_makes_no_difference(raw: list[bytes], cuts: list
         position += cuts[turn % len(cuts)]
         turn += 1
     assert feed(*chunks) == feed(stream)
+
+
+def test_another_buffer_goes_on_from_what_is_half_there():
+    data = b"PING a\r\nPING b\r\n" + b"x" * 600 + b"\r\nPING c\r\n"
+    for cut in range(len(data) + 1):
+        first, second = LineBuffer(), LineBuffer()
+        lines = first.feed(data[:cut])
+        assert second.feed(first.half) == []
+        assert lines + second.feed(data[cut:]) == [b"PING a", b"PING b", OVERLONG, b"PING c"]

@@ -28,9 +28,7 @@ def test_lines_are_read(text: str, line: Line):
     assert parse_line(text) == line
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", ":source", "@tag", "@a :b ", "PRIV\0MSG x", "A\rB", "1234 x", "É x"]
-)
+@pytest.mark.parametrize("text", ["", " ", ":source", "@tag", "@a :b ", "PRIV\0MSG x", "A\rB"])
 def test_malformed_lines_are_refused(text: str):
     with pytest.raises(MalformedLine):
         parse_line(text)

@@ -1,0 +1,67 @@
+"""A message of several lines: one batch for readers with IRCv3 draft/multiline, and lines for the others."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from culture.protocol.framing import CRLF
+from culture.protocol.mentions import TAG as MENTIONS_TAG
+from culture.protocol.render import MULTILINE, Form, Rendered
+
+TYPE: Final = "draft/multiline"
+BATCH_TAG: Final = "batch"
+CONCAT_TAG: Final = "draft/multiline-concat"
+
+
+class Fragment(NamedTuple):
+    """One line on the wire of a message that took several."""
+
+    text: str
+    is_joined: bool = False
+    """It goes on where the one before ended, without a line break between them."""
+
+
+def combine(fragments: Iterable[Fragment]) -> str:
+    """The message as it was meant."""
+    text = ""
+    for number, fragment in enumerate(fragments):
+        text += fragment.text if fragment.is_joined or not number else f"\n{fragment.text}"
+    return text
+
+
+class RenderedLines:
+    """The lines of one message. `head` is what stands in front of each text: `:mask PRIVMSG #ops :`."""
+
+    __slots__ = ("_closing", "_fragments", "_head", "_later", "_opening")
+
+    def __init__(
+        self,
+        head: str,
+        fragments: Sequence[Fragment],
+        at: float,
+        tags: Mapping[str, str],
+        msgid: str,
+        account: str | None = None,
+    ) -> None:
+        source, _, target, _ = head.split(" ")
+        self._opening = Rendered(f"{source} BATCH +{msgid} {TYPE} {target}", at, tags, msgid, account)
+        self._closing = f"{source} BATCH -{msgid}".encode() + CRLF
+        self._head = head
+        self._fragments = fragments
+        # One message calls somebody once.
+        self._later = {tag: value for tag, value in tags.items() if tag != MENTIONS_TAG}
+
+    def form(self, form: Form) -> bytes:
+        if form & MULTILINE:
+            return b"".join([self._opening.form(form), *map(self._inside, self._fragments), self._closing])
+        first, *others = (self._head + fragment.text for fragment in self._fragments if fragment.text)
+        whole = self._opening
+        rendered = [whole._replace(line=first)]
+        rendered += (whole._replace(line=line, tags=self._later, msgid="") for line in others)
+        return b"".join(line.form(form) for line in rendered)
+
+    def _inside(self, fragment: Fragment) -> bytes:
+        joined = f";{CONCAT_TAG}" if fragment.is_joined else ""
+        return f"@{BATCH_TAG}={self._opening.msgid}{joined} {self._head}{fragment.text}".encode() + CRLF
+
+
+Message = Rendered | RenderedLines
