@@ -1,7 +1,9 @@
 """Where a server listens or is reached: `host:port`, `[v6]:port`, `unix:/path`; what carries IRC there."""
 
+import ipaddress
 import re
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 _TCP = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:\[\]]+)):(?P<port>[0-9]{1,5})")
 
@@ -86,3 +88,23 @@ def check_endpoint(text: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+def check_url(text: str) -> str | None:
+    """Nobody on the way is to change what is fetched from there; empty for nowhere."""
+    if not text:
+        return None
+    try:
+        url = urlsplit(text)
+        is_safe = url.scheme == "https" or (url.scheme == "http" and _is_this_machine(url.hostname or ""))
+        is_whole = bool(url.hostname) and (url.port is None or url.port > 0) and "@" not in url.netloc
+    except ValueError as error:
+        return f"'{text}' is no URL: {error}"
+    return None if is_safe and is_whole else f"'{text}' is neither https://… nor http://… on this machine"
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,12 +1,17 @@
 """What `ircd.yaml` says: the IRC server of this host."""
 
 import ipaddress
+import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from culture.config.address import check_endpoint, parse_endpoint
-from culture.config.rules import at_least, checked, each, off_or_at_least
-from culture.names import is_host
+from culture.config.address import check_endpoint, check_url, parse_endpoint
+from culture.config.rules import CHECK, at_least, checked, each, off_or_at_least
+from culture.config.skills import HistoryConfig, LoggerConfig, check_skills
+from culture.names import is_host, is_nick
+
+# IRCv3 message-tags: a vendor may stand in front of the name.
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9./-]*")
 
 
 def _check_name(name: str) -> str | None:
@@ -35,6 +40,17 @@ def _check_admin(lines: tuple[str, ...]) -> str | None:
     return None if len(lines) <= 3 else f"has {len(lines)} lines; ADMIN tells three"
 
 
+def _check_denied_tags(names: tuple[str, ...]) -> str | None:
+    for number, name in enumerate(names):
+        if name == "*" and number:
+            return "'*' has to come first"
+        if name.startswith("-") and names[0] != "*":
+            return f"'{name}' makes an exception, and there is no '*' before it"
+        if name != "*" and not _TAG.fullmatch(name.removeprefix("-")):
+            return f"'{name}' is not the name of a tag without its '+'"
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     nick_length: int = checked(at_least(9), default=64)
@@ -47,6 +63,13 @@ class Limits:
     list_entries: int = checked(at_least(0), default=100)
     targets: int = checked(at_least(0), default=8)
     monitored_nicks: int = checked(at_least(0), default=100)
+    metadata_keys: int = checked(at_least(0), default=50)
+    metadata_subscriptions: int = checked(at_least(0), default=50)
+    metadata_value_length: int = checked(at_least(1), default=250)
+    metadata_changes_per_min: int = checked(at_least(0), default=120)
+    multiline_length: int = checked(at_least(512), default=16384)
+    multiline_lines: int = checked(at_least(0), default=100)
+    multiline_timeout_s: int = checked(at_least(0), default=60)
     sendq_bytes: int = checked(off_or_at_least(16384), default=1048576)
     login_failures: int = checked(at_least(0), default=10)
     registration_timeout_s: int = checked(at_least(0), default=30)
@@ -73,7 +96,7 @@ def check_origin(text: str) -> str | None:
     return None
 
 
-Privilege = Literal["kill", "rehash", "wallops"]
+Privilege = Literal["chghost", "kill", "rehash", "relaymsg", "wallops"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +106,7 @@ class OperConfig:
     name: str
     account: str = ""
     password_credential: str = ""
-    privileges: tuple[Privilege, ...] = ("kill", "rehash", "wallops")
+    privileges: tuple[Privilege, ...] = ("chghost", "kill", "rehash", "relaymsg", "wallops")
 
     def __post_init__(self) -> None:
         if not self.account and not self.password_credential:
@@ -98,20 +121,46 @@ def _check_opers(opers: tuple[OperConfig, ...]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class OidcConfig:
-    """Who gives out tokens that log in. Without a file of keys nobody does."""
+    """Who gives out tokens that log in. Without its keys nobody does."""
 
     keys_file: str = ""
+    keys_url: str = checked(check_url, default="")
     issuer: str = ""
     audience: str = ""
     account_claim: str = "preferred_username"
 
     def __post_init__(self) -> None:
-        if self.keys_file and not (self.issuer and self.audience):
-            raise ValueError("'keys_file' needs 'issuer' and 'audience' too")
+        if self.keys_file and self.keys_url:
+            raise ValueError("'keys_file' and 'keys_url' cannot both be set")
+        if self.is_used and not (self.issuer and self.audience):
+            key = "keys_file" if self.keys_file else "keys_url"
+            raise ValueError(f"'{key}' needs 'issuer' and 'audience' too")
+
+    @property
+    def is_used(self) -> bool:
+        return bool(self.keys_file or self.keys_url)
+
+
+AuthenticatorName = Literal["user", "network", "certificate", "password", "token"]
+
+
+def _check_local_users(users: dict[str, Any]) -> str | None:
+    for user, account in users.items():
+        if not isinstance(user, str):
+            return f"'{user}' is not the name of a user"
+        if not isinstance(account, str) or not is_nick(account):
+            return f"'{account}' is not a name for an account"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class AccountsConfig:
+    # Who is asked who somebody is, in this order; each only once it has what it needs.
+    authenticators: tuple[AuthenticatorName, ...] = ("user", "network", "certificate", "password", "token")
+    # Users of this machine and the accounts that they are logged in to when they come by a unix socket.
+    local_users: dict[str, Any] = field(
+        default_factory=dict, hash=False, metadata={CHECK: _check_local_users}
+    )
     # Whether clients may make accounts for themselves.
     registration: bool = False
     # Whether only who logged in may register a connection.
@@ -120,6 +169,12 @@ class AccountsConfig:
     reserve_nicks: bool = False
     # Where nobody needs to, all the same: `unix`, or networks.
     trusted: tuple[str, ...] = checked(each(check_origin), default=())
+
+    def __post_init__(self) -> None:
+        if self.required and not self.authenticators:
+            raise ValueError("'required' without any of the 'authenticators' lets nobody in")
+        if self.registration and "password" not in self.authenticators:
+            raise ValueError("'registration' needs 'password' among the 'authenticators'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +206,16 @@ class IrcdConfig:
     motd: str = ""
     # Where the server is, who runs it, and how to reach them.
     admin: tuple[str, ...] = checked(_check_admin, default=())
+    # Tags of clients that are not passed on, in the form of CLIENTTAGDENY.
+    denied_client_tags: tuple[str, ...] = checked(_check_denied_tags, default=())
     password_credential: str = ""
     state_dir: str = ""
     opers: tuple[OperConfig, ...] = checked(_check_opers, default=())
     accounts: AccountsConfig = field(default_factory=AccountsConfig)
     oidc: OidcConfig = field(default_factory=OidcConfig)
+    skills: tuple[str, ...] = checked(check_skills, default=("history", "profiles", "urlindex"))
+    history: HistoryConfig = field(default_factory=HistoryConfig)
+    logger: LoggerConfig = field(default_factory=LoggerConfig)
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

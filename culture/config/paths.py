@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from culture.errors import NotAllowedError
+
 PACKAGE = Path(__file__).resolve().parent.parent
 SYSTEM_CONFIG = Path("/etc/culture")
 SYSTEM_RUNTIME = Path("/run/culture")
@@ -27,6 +29,22 @@ def state_dir(configured: str, env: Mapping[str, str]) -> Path:
     if configured:
         return Path(configured)
     return Path(env["STATE_DIRECTORY"]) if env.get("STATE_DIRECTORY") else home(env) / "state"
+
+
+def make_state_dir(configured: str, env: Mapping[str, str]) -> Path:
+    path = state_dir(configured, env)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "set state_dir in ircd.yaml to a directory that can be written"
+        raise NotAllowedError(f"cannot make '{path}': {error.strerror}", hint=hint) from None
+    return path
+
+
+def runtime_dir(env: Mapping[str, str]) -> Path | None:
+    """What the service manager made (RuntimeDirectory=) for what is to be gone after a boot."""
+    first = env.get("RUNTIME_DIRECTORY", "").partition(":")[0]
+    return Path(first) if first else None
 
 
 def server_state_dir(configured: str, config: Path, env: Mapping[str, str]) -> Path:

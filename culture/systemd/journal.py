@@ -10,10 +10,16 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+JOURNAL = "/run/systemd/journal/socket"
+_INFO = 6
+
 FIELDS: dict[str, str] = {
     "CULTURE_NICK": "the agent or client that the entry is about",
     "CULTURE_CHANNEL": "the channel where it happened",
     "CULTURE_PEER": "who is at the other end: a nick, or an address before there is one",
+    "CULTURE_ACCOUNT": "the account that somebody logged in to, or tried to",
+    "CULTURE_MECHANISM": "how they showed who they are: a mechanism of SASL, REGISTER, or user",
+    "CULTURE_OPERATOR": "the operator, by the name in ircd.yaml",
     "CULTURE_TURN": "the turn, the same in every entry about it",
     "CULTURE_BACKEND": "what runs the agent: claude",
     "CULTURE_COST_USD": "what the turn cost, as its backend reports it",
@@ -25,6 +31,18 @@ MESSAGE_IDS: dict[str, str] = {
     "listening": "248a4d90102043c0b230cc5a86db3919",
     "client-registered": "9bb7bf2258624ff0b44bcc2f85b5730e",
     "client-gone": "a5ab1bfe92654698b7f965b8612e2c6a",
+    "login-succeeded": "df8e7f2570a245a1bac1524c230cf822",
+    "login-failed": "ead28a69ccad44199efdab8047a30f50",
+    "account-made": "660d21c996334213ac394e44e33f8b94",
+    "account-removed": "be6289461cfe4b8db5686e4facf051f1",
+    "operator-made": "6089544d2f524a3e9900b3e2767a3441",
+    "operator-refused": "f129542f5f664ac0b58af5fc2286f119",
+    "client-killed": "8c7668dcb4694c8e82efa61c06f1296b",
+    "host-changed": "8d1d5b3da5454d37b7008bcddf6e95cf",
+    "reload-asked": "b362142eded34e218b7ea051975a0860",
+    "reloaded": "ca2f2417b01e47279aac0a788b0a1c36",
+    "restored": "9b2c9812936b457388553ed500a0feb6",
+    "who-may-come-in": "97c40058f54f4fd39a221b7cc35f10db",
     "connected": "f73afffa6ab44058bbeab1321237a66f",
     "connection-lost": "f052232fcdc649109e509c71a8b8a397",
     "session-started": "fe9ce9ec9ff64616b2b9e31a9a6768e1",
@@ -49,6 +67,18 @@ def log_to_journal_or_terminal(program: str, env: Mapping[str, str], *, verbose:
     # What libraries have to say below a warning is about themselves.
     for name in ("asyncio", "aiohttp", "mcp", "claude_agent_sdk"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def tell_journal(program: str, kind: str, text: str, **values: object) -> None:
+    """One entry from a program that is no service; nothing where there is no journal."""
+    if not os.path.exists(JOURNAL):
+        return
+    try:
+        # Compiled against libsystemd, so it is needed only where there is a journal.
+        from systemd import journal
+    except ModuleNotFoundError:
+        return
+    journal.send(text, SYSLOG_IDENTIFIER=program, PRIORITY=_INFO, **fields(kind, **values))
 
 
 def _stderr_is_journal(env: Mapping[str, str]) -> bool:

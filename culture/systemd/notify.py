@@ -5,8 +5,11 @@ Outside a service manager, without $NOTIFY_SOCKET, every call is a no-op.
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import Final
 
 import sdnotify
+
+STATUS_S: Final = 1.0
 
 
 class Notifier:
@@ -50,6 +53,13 @@ def watchdog_interval_s(env: Mapping[str, str], pid: int) -> float | None:
         return None
     usec = env.get("WATCHDOG_USEC", "")
     return int(usec) / 3e6 if usec.isdecimal() and int(usec) else None
+
+
+async def keep_telling(notifier: Notifier, status: Callable[[], str]) -> None:
+    """What the program is doing, as it changes."""
+    while True:
+        notifier.status(status())
+        await asyncio.sleep(STATUS_S)
 
 
 async def keep_alive(notifier: Notifier, interval_s: float | None, is_alive: Callable[[], bool]) -> None:

@@ -1,0 +1,58 @@
+"""What `ircd.yaml` says about skills: which there are, and what each of them needs to know."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from culture.config.rules import at_least, checked
+from culture.names import fold, is_channel
+
+BUILT_IN: Final = ("history", "logger", "profiles", "urlindex")
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+
+def check_skills(names: tuple[str, ...]) -> str | None:
+    for name in names:
+        if name not in BUILT_IN and not _MODULE.fullmatch(name):
+            return f"'{name}' is no skill: {', '.join(BUILT_IN)}, or a class of yours as 'module:Class'"
+    twice = next((name for name in names if names.count(name) > 1), None)
+    return f"'{twice}' stands twice" if twice is not None else None
+
+
+def _check_directory(path: str) -> str | None:
+    return None if not path or path.startswith("/") else f"'{path}' is not an absolute path"
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRetention:
+    """What of one channel is kept, instead of what of the others."""
+
+    name: str = checked(lambda name: None if is_channel(name) else f"'{name}' is not a channel")
+    keep_days: int = checked(at_least(0), default=0)
+    keep_messages: int = checked(at_least(0), default=0)
+
+
+def _check_channels(channels: tuple[ChannelRetention, ...]) -> str | None:
+    names = [fold(each.name) for each in channels]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    return f"'{twice}' stands twice" if twice is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggerConfig:
+    # Empty: beside the server's other files.
+    directory: str = checked(_check_directory, default="")
+    # How often the files are committed to a git repository in the directory; 0: never.
+    commit_interval_s: int = checked(at_least(0), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryConfig:
+    # Whether a message is on the disk, not only in the system's memory, before it is delivered.
+    sync: bool = False
+    # 0: for ever, and all of them.
+    keep_days: int = checked(at_least(0), default=0)
+    keep_messages: int = checked(at_least(0), default=0)
+    # How long one can take back what one said; 0: for ever.
+    redact_within_s: int = checked(at_least(0), default=86400)
+    channels: tuple[ChannelRetention, ...] = checked(_check_channels, default=())
