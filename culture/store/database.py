@@ -40,7 +40,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         raise UnavailableError(f"cannot use '{path}': {error}") from None
 
 
-def prepare(path: Path) -> None:
+def prepare(path: Path, migrations: Path = MIGRATIONS) -> None:
     """Makes the file where there is none, and runs the migrations that it has not seen."""
     _create(path)
     try:
@@ -50,7 +50,7 @@ def prepare(path: Path) -> None:
         raise UnavailableError(f"cannot use '{path}': {error}") from None
     with transaction(path) as connection:
         (done,) = connection.execute("PRAGMA user_version").fetchone()
-        for script in sorted(MIGRATIONS.glob("*.sql")):
+        for script in sorted(migrations.glob("*.sql")):
             number = int(script.name.partition("-")[0])
             if number > done:
                 for statement in _statements(script.read_text(encoding="utf-8")):

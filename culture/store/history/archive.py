@@ -1,0 +1,303 @@
+"""The archive: a journal to append to, and a database that is filled from it and read."""
+
+import contextlib
+import itertools
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from culture.errors import UnavailableError
+from culture.store.database import MIGRATIONS, prepare
+from culture.store.history.filing import Filing, filed_position
+from culture.store.history.indexing import index
+from culture.store.history.journal import Happened, Journal, Position, decode
+from culture.store.history.vectors import FILE as VECTORS
+
+FILE: Final = "history.db"
+DIRECTORY: Final = "history"
+SLICE: Final = 50
+"""How many events are filed at a time: about a millisecond, after which the server has its turn."""
+READERS_SLICE: Final = 1000
+"""The same for somebody who waits for it, or when it is far behind."""
+INDEX_SLICE: Final = 300
+FAR_BYTES: Final = 8 * 1024 * 1024
+FILE_EVERY_S: Final = 0.25
+REST_S: Final = 0.01
+"""Between two slices while there is more to do."""
+PRESSED_REST_S: Final = 0.25
+"""The same while much is said: the server comes first, and history catches up when it is quiet again."""
+PRESSED_BYTES: Final = 64 * 1024
+"""So much said between two slices is much."""
+RETRY_S: Final = 5.0
+TIDY_EVERY_S: Final = 1.0
+CATCH_UP_S: Final = 10.0
+"""How long a reader waits for what happened before it asked."""
+BUSY_S: Final = 10.0
+WAL_BYTES: Final = 64 * 1024 * 1024
+_DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+class Archive:
+    """`append` is for the thread of the server, everything else for any other."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        is_synced: bool = False,
+        report: Callable[[str], None] = lambda text: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`report` is told what somebody should know: a damaged file, a full disk."""
+        self.directory = directory
+        self._report = report
+        self._clock = clock
+        self.journal = Journal(directory, is_synced=is_synced)
+        self._path = directory / FILE
+        self._lock = threading.Lock()
+        self._readers: list[sqlite3.Connection] = []
+        self._local = threading.local()
+        self._generation = 0
+        self._is_failing = self._is_refusing = False
+        self._filed = self._checked = self._synced = self._seen = Position(0, 0)
+        self._forget_at: Position | None = None
+        self._tidied_at = 0.0
+        self._wake, self._is_over = threading.Event(), False
+        self._thread: threading.Thread | None = None
+        self._open()
+        if self.journal.position < self._filed:
+            # The database is a restored one, and came without its journal.
+            self.journal.begin_segment(self._filed.segment + 1)
+        self.journal.seq = self._next_seq()
+
+    def append(self, happened: Sequence[Happened]) -> None:
+        """All of it or nothing: then it raises UnavailableError, and `report` is told once."""
+        try:
+            self.journal.append(happened)
+        except UnavailableError as error:
+            if not self._is_refusing:
+                self._is_refusing = True
+                self._report(f"messages are refused until they can be written down: {error}")
+            raise
+        if self._is_refusing:
+            self._is_refusing = False
+            self._report("messages are taken again")
+
+    def forget(self) -> None:
+        """Something was redacted: files that have it besides are to go as soon as they can. As `append`."""
+        self.journal.begin_segment()
+        self._forget_at = self.journal.position
+
+    def start(self) -> None:
+        """File and index behind the traffic, in a thread."""
+        self._thread = threading.Thread(target=self._run, name="history", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """At once: what is not filed yet is in the journal."""
+        self._is_over = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(CATCH_UP_S)
+        with self._lock:
+            for connection in [self._connection, *self._readers]:
+                connection.close()
+            self.journal.close()
+
+    def catch_up(self) -> None:
+        """Returns when all that happened before can be read. If that takes too long: UnavailableError."""
+        end, deadline = self.journal.position, time.monotonic() + CATCH_UP_S
+        while self._filed < end:
+            with self._lock:
+                if self._filed < end:
+                    self._file(READERS_SLICE)
+            if time.monotonic() > deadline:
+                raise UnavailableError("history is behind the traffic")
+
+    def index_for(self, seconds: float) -> None:
+        """What was said last can be searched too, unless there is much of it."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self._index():
+            pass
+
+    @contextlib.contextmanager
+    def reading(self, *, is_current: bool = True) -> Iterator[sqlite3.Connection]:
+        """A connection of this thread: up to date, or as far as things are filed."""
+        if is_current:
+            self.catch_up()
+        try:
+            yield self._reader()
+        except sqlite3.Error as error:
+            raise UnavailableError(f"cannot read '{self._path}': {error}") from None
+
+    # Behind the traffic.
+
+    def _run(self) -> None:
+        while not self._is_over:
+            try:
+                is_done = self._work()
+            except Exception as error:
+                self._fail(f"history cannot be filed, and is tried again: {error}")
+                self._wake.wait(RETRY_S)
+            else:
+                self._wake.wait(FILE_EVERY_S if is_done else self._rest_s())
+
+    def _rest_s(self) -> float:
+        before, self._seen = self._seen, self.journal.position
+        grown = self._seen.offset - before.offset
+        is_pressed = self._seen.segment != before.segment or grown > PRESSED_BYTES
+        return PRESSED_REST_S if is_pressed else REST_S
+
+    def _work(self) -> bool:
+        """A slice of what is to be done; whether nothing is left."""
+        if time.monotonic() - self._tidied_at > TIDY_EVERY_S:
+            self._tidied_at = time.monotonic()
+            self.tidy()
+        if self._filed < self.journal.position:
+            with self._lock:
+                self._file(READERS_SLICE if self._is_far_behind() else SLICE)
+            return False
+        return not self._index()
+
+    def _is_far_behind(self) -> bool:
+        end = self.journal.position
+        return end.segment != self._filed.segment or end.offset - self._filed.offset > FAR_BYTES
+
+    def _file(self, most: int) -> None:
+        end = self.journal.position
+        lines = itertools.islice(self.journal.read(self._filed, end), most)
+        try:
+            with self._transaction():
+                position, flaws = self._filing.file(lines)
+        except sqlite3.DatabaseError as error:
+            self._filing.forget()
+            if error.sqlite_errorcode & 0xFF in _DAMAGED:
+                self._set_aside()
+            raise UnavailableError(f"cannot write '{self._path}': {error}") from None
+        # Nothing to read before the end: a new file was begun, and is empty.
+        self._filed = position or end
+        if flaws:
+            self._report(f"lines of '{self.directory}/journal-*' that cannot be read: {flaws}")
+        if self._is_failing:
+            self._is_failing = False
+            self._report("history is filed again")
+
+    def _index(self) -> int:
+        with self._lock, self._transaction() as connection:
+            return index(connection, INDEX_SLICE)
+
+    def tidy(self) -> None:
+        """What happened is on the disk, what was filed too, and files that are not needed are removed."""
+        if self._synced != self.journal.position:
+            self._synced = self.journal.position
+            self.journal.sync()
+        filed = self._filed
+        if filed == self._checked:
+            return
+        with contextlib.closing(self._connect()) as connection:
+            _, pages, done = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            is_forgetting = self._forget_at is not None and filed >= self._forget_at
+            if is_forgetting or _size(Path(f"{self._path}-wal")) > WAL_BYTES:
+                is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                if is_forgetting and not is_busy:
+                    self._forget_at = None
+        if pages == done and self._forget_at is None:
+            self._checked = filed
+            self.journal.remove_before(filed.segment)
+
+    def _fail(self, text: str) -> None:
+        if not self._is_failing:
+            self._is_failing = True
+            self._report(text)
+
+    # The database.
+
+    def _open(self) -> None:
+        try:
+            prepare(self._path, MIGRATIONS / "history")
+        except UnavailableError as error:
+            if not _is_damaged(self._path):
+                raise
+            self._report(str(error))
+            self._move_aside()
+            prepare(self._path, MIGRATIONS / "history")
+        self._connection = self._connect()
+        # What is redacted is not to be found in unused parts of the file.
+        self._connection.execute("PRAGMA secure_delete = ON")
+        self._filing = Filing(self._connection)
+        self._filed = filed_position(self._connection)
+
+    def _set_aside(self) -> None:
+        for connection in [self._connection, *self._readers]:
+            with contextlib.suppress(sqlite3.Error):
+                connection.close()
+        self._readers.clear()
+        self._generation += 1
+        self._move_aside()
+        # All that the journal still has is filed anew.
+        self._open()
+
+    def _move_aside(self) -> None:
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(self._clock()))
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(f"{self._path}{suffix}", f"{self._path}.damaged-{stamp}{suffix}")
+        # They tell of events by numbers that others will have.
+        (self.directory / VECTORS).unlink(missing_ok=True)
+        self._report(f"the damaged history was set aside as '{self._path}.damaged-{stamp}'")
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        return connection
+
+    def _reader(self) -> sqlite3.Connection:
+        if getattr(self._local, "generation", None) != self._generation:
+            self._local.connection = self._connect()
+            self._local.generation = self._generation
+            self._readers.append(self._local.connection)
+        connection: sqlite3.Connection = self._local.connection
+        return connection
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def _next_seq(self) -> int:
+        row = self._connection.execute("SELECT seq FROM origins WHERE host = ''").fetchone()
+        seq = row[0] if row else 0
+        for line, _ in self.journal.read(self._filed, self.journal.position):
+            with contextlib.suppress(ValueError):
+                entry = decode(line)
+                if not entry.origin:
+                    seq = max(seq, entry.seq)
+        return int(seq) + 1
+
+
+def _is_damaged(path: Path) -> bool:
+    try:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.DatabaseError as error:
+        return error.sqlite_errorcode & 0xFF in _DAMAGED
+    return False
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_size
+    return 0

@@ -1,0 +1,171 @@
+"""Filing: what the journal holds becomes rows that can be found, in order and exactly once."""
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from typing import Final
+
+from culture.names import fold
+from culture.store.history.indexing import unindex
+from culture.store.history.journal import Entry, Position, decode
+
+CACHE: Final = 20_000
+"""How many places and sources are remembered with their numbers."""
+JOURNAL_MARK: Final = "journal"
+_EVENT: Final = """
+INSERT INTO events (place, at_ms, msgid, origin, seq, command, source, is_public, target, text, tags, params)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+Row = tuple[int, int, str, int, int, str, int, bool, str | None, str, str | None, str | None]
+
+
+def filed_position(connection: sqlite3.Connection) -> Position:
+    row = connection.execute("SELECT segment, position FROM marks WHERE name = ?", (JOURNAL_MARK,)).fetchone()
+    return Position(*row) if row else Position(0, 0)
+
+
+class Filing:
+    """Holds the numbers of places, sources and origins; all calls are inside a transaction of its caller."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._places: dict[str, int] = {}
+        self._sources: dict[tuple[str, str], int] = {}
+        self._origins: dict[str, int] = {}
+        self._highest: dict[str, int] = {}
+        """Of each origin, the highest number since the last time it was written down."""
+        self._talks: dict[int, tuple[str, str]] = {}
+        """Of conversations, the nicks that their ends had last."""
+
+    def forget(self) -> None:
+        """The transaction was rolled back: what was numbered in it was not."""
+        for cache in (self._places, self._sources, self._origins, self._talks, self._highest):
+            cache.clear()
+
+    def file(self, lines: Iterable[tuple[bytes, Position]]) -> tuple[Position | None, int]:
+        """Up to where it came, and how many lines are none and were left out."""
+        rows: list[Row] = []
+        position, flaws = None, 0
+        self._bound_caches()
+        for line, end in lines:
+            position = end
+            try:
+                rows += self._rows(decode(line), rows)
+            except ValueError:
+                flaws += 1
+        self._insert(rows)
+        self._connection.executemany(
+            "UPDATE origins SET seq = max(seq, ?) WHERE host = ?",
+            [(seq, host) for host, seq in self._highest.items()],
+        )
+        self._highest.clear()
+        if position is not None:
+            mark = (JOURNAL_MARK, *position)
+            self._connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?, ?)", mark)
+        return position, flaws
+
+    def _rows(self, entry: Entry, before: list[Row]) -> list[Row]:
+        if entry.command == "REDACT":
+            # It may be about one of those.
+            self._insert(before)
+            before.clear()
+            self._redact(entry)
+        source, origin = self._source(entry.source, entry.account), self._origin(entry.origin, entry.seq)
+        rest = (
+            entry.text,
+            json.dumps(entry.tags, ensure_ascii=False) if entry.tags else None,
+            json.dumps(entry.params, ensure_ascii=False) if entry.params else None,
+        )
+        where: list[tuple[int, bool, str | None]]
+        if entry.channels:
+            where = [(self._place(name), public, None) for name, public in entry.channels]
+        elif entry.ends[0]:
+            where = [(self._conversation(entry), False, entry.target)]
+        else:
+            where = [(self._place(entry.target), entry.is_public, None)]
+        if entry.command == "JOIN":
+            self._seat(where[0][0], entry)
+        elif entry.command == "RENAME":
+            self._rename(where[0][0], entry)
+        head = (entry.at_ms, entry.id, origin, entry.seq, entry.command, source)
+        return [(place, *head, public, target, *rest) for place, public, target in where]
+
+    def _insert(self, rows: list[Row]) -> None:
+        if rows:
+            self._connection.executemany(_EVENT, rows)
+
+    def _place(self, name: str) -> int:
+        key = fold(name)
+        number = self._places.get(key)
+        if number is None:
+            number = self._places[key] = self._number("places", "key, name", (key, name), "key = ?", (key,))
+        return number
+
+    def _conversation(self, entry: Entry) -> int:
+        one, other = entry.ends
+        key = " ".join(sorted(entry.ends))
+        number = self._places.get(key)
+        if number is None:
+            number = self._places[key] = self._number("places", "key, name", (key, ""), "key = ?", (key,))
+        nicks = (entry.source.partition("!")[0], entry.target)
+        if self._talks.get(number) not in (nicks, nicks[::-1]):
+            self._talks[number] = nicks
+            for end, nick in zip((one, other), nicks, strict=True):
+                self._connection.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (end, number, nick))
+        return number
+
+    def _source(self, mask: str, account: str) -> int:
+        key = (mask, account)
+        number = self._sources.get(key)
+        if number is None:
+            number = self._number("sources", "mask, account", key, "mask = ? AND account = ?", key)
+            self._sources[key] = number
+        return number
+
+    def _origin(self, host: str, seq: int) -> int:
+        number = self._origins.get(host)
+        if number is None:
+            number = self._number("origins", "host, seq", (host, 0), "host = ?", (host,))
+            self._origins[host] = number
+        self._highest[host] = max(seq, self._highest.get(host, 0))
+        return number
+
+    def _seat(self, place: int, entry: Entry) -> None:
+        nick = entry.source.partition("!")[0]
+        end = f"account:{fold(entry.account)}" if entry.account else f"nick:{fold(nick)}"
+        self._connection.execute("INSERT OR IGNORE INTO seats VALUES (?, ?, ?)", (place, end, entry.at_ms))
+
+    def _rename(self, place: int, entry: Entry) -> None:
+        """What was said in a channel goes with it, unless another had that name before."""
+        (name,) = entry.params
+        changed = self._connection.execute(
+            "UPDATE OR IGNORE places SET key = ?, name = ? WHERE id = ?", (fold(name), name, place)
+        )
+        if changed.rowcount:
+            self._places.pop(fold(entry.target), None)
+
+    def _redact(self, entry: Entry) -> None:
+        """History forgets the words. That there were some stays: others number their events by it."""
+        place = self._conversation(entry) if entry.ends[0] else self._place(entry.target)
+        query = "SELECT id FROM events WHERE msgid = ? AND +place = ? AND is_redacted = 0"
+        for (number,) in self._connection.execute(query, (entry.params[0], place)).fetchall():
+            unindex(self._connection, [number])
+            self._connection.execute(
+                "UPDATE events SET text = '', tags = NULL, is_redacted = 1 WHERE id = ?", (number,)
+            )
+
+    def _number(
+        self, table: str, columns: str, values: tuple[object, ...], match: str, key: tuple[object, ...]
+    ) -> int:
+        row = self._connection.execute(f"SELECT id FROM {table} WHERE {match}", key).fetchone()
+        if row is None:
+            row = self._connection.execute(
+                f"INSERT INTO {table} ({columns}) VALUES (?, ?) RETURNING id", values
+            ).fetchone()
+        return int(row[0])
+
+    def _bound_caches(self) -> None:
+        for cache in (self._places, self._sources, self._talks):
+            if len(cache) > CACHE:
+                cache.clear()

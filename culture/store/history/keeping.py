@@ -1,0 +1,158 @@
+"""What an operator does with a history: check it, back it up, restore it, export it."""
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from culture.errors import NoInputError, TemporaryError, UnavailableError, UsageError
+from culture.names import fold
+from culture.store.history.archive import BUSY_S, FILE
+from culture.store.history.filing import Filing, filed_position
+from culture.store.history.journal import Position, Segments, decode, lock
+from culture.store.history.vectors import FILE as VECTORS
+
+TRIES: Final = 5
+_NOWHERE: Final = Position(0, 0)
+_END: Final = Position(2**62, 0)
+
+
+@contextlib.contextmanager
+def opened(directory: Path) -> Iterator[sqlite3.Connection]:
+    """The database, also while a server writes to it."""
+    path = directory / FILE
+    if not path.exists():
+        raise NoInputError(f"there is no '{path}'", hint="it is made when the server runs for the first time")
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)) as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            yield connection
+    except sqlite3.DatabaseError as error:
+        hint = "culturectl history check"
+        raise UnavailableError(f"cannot use '{path}': {error}", hint=hint) from None
+
+
+def check(directory: Path) -> list[str]:
+    """What is wrong with a history; nothing, if it is well."""
+    problems = []
+    try:
+        with opened(directory) as connection:
+            told = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+            problems += [f"{FILE}: {line}" for line in told if line != "ok"]
+    except UnavailableError as error:
+        problems.append(str(error))
+    journal = Segments(directory)
+    for line, position in journal.read(_NOWHERE, _END):
+        try:
+            decode(line)
+        except ValueError:
+            problems.append(f"{journal.path(position.segment).name}: no entry before byte {position.offset}")
+    return problems
+
+
+def backup(directory: Path, target: Path) -> None:
+    """All that was said until now in one file, while the server goes on."""
+    if target.exists():
+        raise UsageError(f"'{target}' exists already")
+    half = target.with_name(target.name + ".part")
+    try:
+        for _ in range(TRIES):
+            half.unlink(missing_ok=True)
+            if _copy(directory, half):
+                half.rename(target)
+                return
+        raise TemporaryError("history changed too fast")
+    except OSError as error:
+        raise UnavailableError(f"cannot write '{target}': {error.strerror}") from None
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def restore(directory: Path, source: Path) -> Path:
+    """Where what was there before is now. No server may use the directory."""
+    if not source.exists():
+        raise NoInputError(f"there is no '{source}'")
+    _check_copy(source)
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        held = lock(directory)
+    except TemporaryError as error:
+        raise TemporaryError(str(error), hint="systemctl stop culture-ircd") from None
+    try:
+        aside = directory / time.strftime("before-restore-%Y%m%dT%H%M%S", time.gmtime())
+        aside.mkdir()
+        for path in [*directory.glob(f"{FILE}*"), *directory.glob("journal-*"), *directory.glob(VECTORS)]:
+            path.rename(aside / path.name)
+        shutil.copyfile(source, directory / FILE)
+        owner = directory.stat()
+        for path in (aside, directory / FILE):
+            path.chmod(0o700 if path.is_dir() else 0o600)
+            if os.geteuid() == 0:
+                os.chown(path, owner.st_uid, owner.st_gid)
+    finally:
+        os.close(held)
+    return aside
+
+
+def export(directory: Path, channel: str | None = None) -> Iterator[str]:
+    """JSON, one object for each event, in the order in which they came."""
+    query = """
+    SELECT events.id, at_ms, msgid, command, name, key, target, mask, account, is_public, text, tags, params
+    FROM events JOIN places ON places.id = place JOIN sources ON sources.id = source
+    WHERE is_redacted = 0 AND (?1 IS NULL OR key = ?1) ORDER BY events.id
+    """
+    with opened(directory) as connection:
+        for row in connection.execute(query, (None if channel is None else fold(channel),)):
+            _, at_ms, msgid, command, name, key, target, mask, account, public, text, tags, params = row
+            told = {
+                "time": at_ms / 1000,
+                "msgid": msgid,
+                "command": command,
+                "target": target or name,
+                "between": None if name else key.split(" "),
+                "source": mask,
+                "account": account or None,
+                "public": bool(public),
+                "text": text,
+                "tags": json.loads(tags) if tags else None,
+                "params": json.loads(params) if params else None,
+            }
+            yield json.dumps(
+                {key: value for key, value in told.items() if value is not None}, ensure_ascii=False
+            )
+
+
+def _copy(directory: Path, target: Path) -> bool:
+    """Whether it is whole: a file of the journal may be filed and removed while we look."""
+    with opened(directory) as source, contextlib.closing(sqlite3.connect(target)) as copy:
+        os.chmod(target, 0o600)
+        source.backup(copy)
+        copy.isolation_level = None
+        start = filed_position(copy)
+        journal = Segments(directory)
+        if start.segment and start.segment not in journal.segments():
+            return not _has_moved(source, start)
+        with copy:
+            copy.execute("BEGIN")
+            Filing(copy).file(journal.read(start, _END))
+        return True
+
+
+def _has_moved(connection: sqlite3.Connection, start: Position) -> bool:
+    return filed_position(connection) != start
+
+
+def _check_copy(source: Path) -> None:
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as connection:
+            (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            connection.execute("SELECT id FROM events LIMIT 1")
+    except sqlite3.DatabaseError as error:
+        raise UsageError(f"'{source}' is no backup of a history: {error}") from None
+    if told != "ok":
+        raise UsageError(f"'{source}' is damaged: {told}")

@@ -1,0 +1,70 @@
+"""Pruning: what is older, or more, than is to be kept goes, a little at a time."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from culture.names import Folded
+from culture.store.history.indexing import SPEECH, unindex
+
+SLICE: Final = 500
+REST_S: Final = 0.01
+"""Between two slices, so that the server files what is said meanwhile."""
+
+
+class Rule(NamedTuple):
+    """0 is no bound."""
+
+    keep_days: int = 0
+    keep_messages: int = 0
+
+
+def prune(
+    connection: sqlite3.Connection,
+    usual: Rule,
+    channels: Mapping[Folded, Rule],
+    now: float,
+    rest: Callable[[], None] = lambda: time.sleep(REST_S),
+) -> int:
+    """How many events went. Readers wait for nothing: they see what there was when they began."""
+    gone = 0
+    for place, key in connection.execute("SELECT id, key FROM places").fetchall():
+        rule = channels.get(key.lstrip("@%+"), usual)
+        bounds = [_bound_of_age(rule, now), _bound_of_number(connection, place, rule)]
+        gone += _remove_before(connection, place, max(bounds), rest)
+    return gone
+
+
+def _bound_of_age(rule: Rule, now: float) -> tuple[int, int]:
+    """The first that is kept, as time and number."""
+    return (int((now - rule.keep_days * 86400) * 1000), 0) if rule.keep_days else (0, 0)
+
+
+def _bound_of_number(connection: sqlite3.Connection, place: int, rule: Rule) -> tuple[int, int]:
+    if not rule.keep_messages:
+        return (0, 0)
+    query = f"""
+    SELECT at_ms, id FROM events WHERE place = ? AND command IN {SPEECH}
+    ORDER BY at_ms DESC, id DESC LIMIT 1 OFFSET ?
+    """
+    return connection.execute(query, (place, rule.keep_messages - 1)).fetchone() or (0, 0)
+
+
+def _remove_before(
+    connection: sqlite3.Connection, place: int, bound: tuple[int, int], rest: Callable[[], None]
+) -> int:
+    query = """
+    SELECT id FROM events WHERE place = ? AND at_ms <= ? AND (at_ms, id) < (?, ?) ORDER BY at_ms LIMIT ?
+    """
+    gone = 0
+    while True:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            found = connection.execute(query, (place, bound[0], *bound, SLICE)).fetchall()
+            unindex(connection, [number for (number,) in found])
+            connection.executemany("DELETE FROM events WHERE id = ?", found)
+        gone += len(found)
+        if len(found) < SLICE:
+            return gone
+        rest()

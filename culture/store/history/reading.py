@@ -1,0 +1,202 @@
+"""Reading history: rows of a place, forwards or backwards from a point in it."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from culture.names import fold
+
+LAST: Final = 2**62
+_COLUMNS: Final = """
+events.id, place, at_ms, msgid, command, mask, account, is_public, target, text, tags, params
+FROM events JOIN sources ON sources.id = source
+"""
+
+
+class Point(NamedTuple):
+    """A place in the order of events. With `LAST` or -1 as number: just behind, or before, a time."""
+
+    at_ms: int
+    number: int
+
+
+BEGINNING: Final = Point(-1, -1)
+END: Final = Point(LAST, LAST)
+
+
+class Recorded(NamedTuple):
+    number: int
+    place: int
+    at_ms: int
+    msgid: str
+    command: str
+    mask: str
+    account: str | None
+    is_public: bool
+    target: str | None
+    """In a conversation, the nick that was written to."""
+    text: str
+    tags: Mapping[str, str]
+    params: Sequence[str]
+
+    @property
+    def nick(self) -> str:
+        return self.mask.partition("!")[0]
+
+    @property
+    def point(self) -> Point:
+        return Point(self.at_ms, self.number)
+
+
+class Conversation(NamedTuple):
+    place: int
+    nick: str
+    """What the other end was called last."""
+    other: str
+    """The other end."""
+    mine: str
+    """As which end one takes part in it."""
+
+
+class View(NamedTuple):
+    """What somebody may read of a place: public rows, and of the others those since a time."""
+
+    place: int
+    private_since_ms: int
+    since_ms: int = 0
+
+
+def find_place(connection: sqlite3.Connection, name: str) -> tuple[int, str] | None:
+    """The number of a channel, and how it is spelled."""
+    query = "SELECT id, name FROM places WHERE key = ?"
+    row: tuple[int, str] | None = connection.execute(query, (fold(name),)).fetchone()
+    return row
+
+
+def place_names(connection: sqlite3.Connection, places: Iterable[int]) -> dict[int, str]:
+    found = {}
+    for place in places:
+        row = connection.execute("SELECT name FROM places WHERE id = ?", (place,)).fetchone()
+        found[place] = row[0] if row else ""
+    return found
+
+
+def conversations(connection: sqlite3.Connection, ends: Sequence[str]) -> list[Conversation]:
+    """All that somebody took part in as one of these ends."""
+    query = "SELECT place, nick FROM ends WHERE end = ?"
+    found = []
+    for mine in ends:
+        for place, own_nick in connection.execute(query, (mine,)).fetchall():
+            # Who writes to oneself is both ends.
+            row = connection.execute(
+                "SELECT nick, end FROM ends WHERE place = ? AND end <> ?", (place, mine)
+            ).fetchone()
+            nick, other = row or (own_nick, mine)
+            found.append(Conversation(place, nick, other, mine))
+    return found
+
+
+def first_seat_ms(connection: sqlite3.Connection, place: int, ends: Sequence[str]) -> int:
+    """Since when somebody was in a channel for the first time, or `LAST` for never."""
+    query = "SELECT joined_at_ms FROM seats WHERE place = ? AND end = ?"
+    rows = [connection.execute(query, (place, end)).fetchone() for end in ends]
+    return min((row[0] for row in rows if row), default=LAST)
+
+
+def point_of(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> Point | None:
+    """Where a message is, if it is one that may be read."""
+    query = """
+    SELECT at_ms, id FROM events WHERE msgid = ? AND +place = ? AND +at_ms >= ? AND (is_public OR at_ms >= ?)
+    """
+    for view in views:
+        values = (msgid, view.place, view.since_ms, view.private_since_ms)
+        row = connection.execute(query, values).fetchone()
+        if row:
+            return Point(*row)
+    return None
+
+
+def find_message(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> Recorded | None:
+    """What somebody said, if it may be read."""
+    point = point_of(connection, views, msgid)
+    rows = rows_of(connection, [point.number]) if point else []
+    return next((row for row in rows if row.command in ("PRIVMSG", "NOTICE", "TAGMSG")), None)
+
+
+def ends_of(connection: sqlite3.Connection, place: int) -> tuple[str, str] | None:
+    """Of a conversation, who it is between."""
+    key, name = connection.execute("SELECT key, name FROM places WHERE id = ?", (place,)).fetchone()
+    one, _, other = key.partition(" ")
+    return None if name else (one, other)
+
+
+def window(
+    connection: sqlite3.Connection,
+    views: Sequence[View],
+    after: Point,
+    before: Point,
+    most: int,
+    commands: Sequence[str],
+    *,
+    latest: bool,
+) -> list[Recorded]:
+    """Rows between two points, without these, in order: the first of them, or the latest."""
+    found = [
+        row for view in views for row in _of_view(connection, view, after, before, most, commands, latest)
+    ]
+    found.sort(key=lambda row: (row.at_ms, row.number))
+    return found[-most:] if latest else found[:most]
+
+
+def latest_ms(connection: sqlite3.Connection, view: View, commands: Sequence[str]) -> int | None:
+    rows = list(_of_view(connection, view, BEGINNING, END, 1, commands, True))
+    return rows[0].at_ms if rows else None
+
+
+def rows_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Recorded]:
+    """These, in this order; without those that are gone."""
+    marks = ",".join("?" * len(numbers))
+    query = f"SELECT {_COLUMNS} WHERE events.id IN ({marks}) AND is_redacted = 0"
+    found = {row[0]: _recorded(row) for row in connection.execute(query, numbers)}
+    return [found[number] for number in numbers if number in found]
+
+
+def _of_view(
+    connection: sqlite3.Connection,
+    view: View,
+    after: Point,
+    before: Point,
+    most: int,
+    commands: Sequence[str],
+    latest: bool,
+) -> Iterator[Recorded]:
+    order = "DESC" if latest else "ASC"
+    # The plus signs leave the range of times to the index, which seeks at both of its ends.
+    query = f"""
+    SELECT {_COLUMNS}
+    WHERE place = ? AND at_ms BETWEEN ? AND ?
+    AND (+at_ms, +events.id) > (?, ?) AND (+at_ms, +events.id) < (?, ?)
+    AND (is_public OR at_ms >= ?) AND is_redacted = 0 AND command IN ({",".join("?" * len(commands))})
+    ORDER BY at_ms {order}, events.id {order} LIMIT ?
+    """
+    bounds = (max(after.at_ms, view.since_ms), before.at_ms, *after, *before, view.private_since_ms)
+    return map(_recorded, connection.execute(query, (view.place, *bounds, *commands, most)))
+
+
+def _recorded(row: tuple[Any, ...]) -> Recorded:
+    number, place, at_ms, msgid, command, mask, account, is_public, target, text, tags, params = row
+    return Recorded(
+        number,
+        place,
+        at_ms,
+        msgid,
+        command,
+        mask,
+        account or None,
+        bool(is_public),
+        target,
+        text,
+        json.loads(tags) if tags else {},
+        tuple(json.loads(params)) if params else (),
+    )

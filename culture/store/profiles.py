@@ -1,0 +1,63 @@
+"""What accounts have read, and what they publish of themselves."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from culture.names import Folded, fold
+from culture.store.database import MIGRATIONS, prepare, reading, transaction
+
+FILE: Final = "profiles.db"
+
+OfAccounts = dict[Folded, dict[str, str]]
+
+
+class Read(NamedTuple):
+    account: str
+    target: str
+    timestamp: str
+
+
+class Published(NamedTuple):
+    account: str
+    key: str
+    value: str | None
+
+
+class Profiles:
+    """Every call opens the file for itself, so that any thread may use it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / FILE
+        prepare(self._path, MIGRATIONS / "profiles")
+
+    def add(self, changes: Iterable[Read | Published]) -> None:
+        with transaction(self._path) as database:
+            for change in changes:
+                database.execute(*_statement(change))
+
+    def markers(self) -> OfAccounts:
+        """By account and target, those that were moved last at the end."""
+        return self._all("SELECT account, target, timestamp FROM markers ORDER BY timestamp")
+
+    def metadata(self) -> OfAccounts:
+        return self._all("SELECT account, key, value FROM metadata")
+
+    def _all(self, query: str) -> OfAccounts:
+        found: OfAccounts = {}
+        with reading(self._path) as database:
+            for account, name, value in database.execute(query):
+                found.setdefault(account, {})[name] = value
+        return found
+
+
+def _statement(change: Read | Published) -> tuple[str, tuple[str, ...]]:
+    account = fold(change.account)
+    match change:
+        case Read(_, target, timestamp):
+            return "INSERT OR REPLACE INTO markers VALUES (?, ?, ?)", (account, fold(target), timestamp)
+        case Published(_, key, None):
+            return "DELETE FROM metadata WHERE account = ? AND key = ?", (account, key)
+        case Published(_, key, str(value)):
+            return "INSERT OR REPLACE INTO metadata VALUES (?, ?, ?)", (account, key, value)
+    raise AssertionError(change)

@@ -1,0 +1,169 @@
+"""The archive: exactly once, also after a crash, on a full disk and with a damaged file."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from culture.errors import TemporaryError, UnavailableError
+from culture.store.history import journal
+from culture.store.history.archive import FILE, Archive
+from culture.store.history.reading import BEGINNING, END, Recorded, View, find_place, window
+
+DEADLINE_S = 20.0
+
+
+def said(number: int, text: str | None = None, channel: str = "#ops") -> tuple[object, ...]:
+    text = f"text {number}" if text is None else text
+    head = (f"m{number}", 1000.0 + number, "PRIVMSG", channel, "ori!o@h", None, text)
+    return (*head, {}, True, None, (), (), "", 0)
+
+
+def rows(archive: Archive, channel: str = "#ops", most: int = 100_000) -> list[Recorded]:
+    with archive.reading() as connection:
+        place = find_place(connection, channel)
+        if place is None:
+            return []
+        view = View(place[0], 0)
+        return window(connection, [view], BEGINNING, END, most, ("PRIVMSG",), latest=False)
+
+
+def texts(archive: Archive) -> list[str]:
+    return [row.text for row in rows(archive)]
+
+
+def test_what_was_appended_can_be_read_at_once(tmp_path: Path):
+    archive = Archive(tmp_path)
+    for number in range(3):
+        archive.append([said(number)])
+        assert len(rows(archive)) == number + 1
+    archive.close()
+
+
+def test_after_a_crash_everything_is_there_exactly_once(tmp_path: Path):
+    crashed = Archive(tmp_path)
+    crashed.append([said(number) for number in range(700)])
+    crashed.catch_up()
+    crashed.append([said(number) for number in range(700, 1500)])
+    # Nothing is closed, only the lock goes with the process, and half of it was filed.
+    os.close(crashed.journal._lock)
+    again = Archive(tmp_path)
+    again.append([said(1500)])
+    assert texts(again) == [f"text {number}" for number in range(1501)]
+    with again.reading() as connection:
+        numbers = [seq for (seq,) in connection.execute("SELECT seq FROM events ORDER BY id")]
+    assert numbers == list(range(1, 1502))
+    again.close()
+
+
+def test_two_servers_do_not_share_a_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(journal, "LOCK_S", 0.0)
+    archive = Archive(tmp_path)
+    with pytest.raises(TemporaryError, match="another process uses"):
+        Archive(tmp_path)
+    archive.close()
+
+
+def test_it_is_filed_and_indexed_behind_the_traffic(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.start()
+    archive.append([said(number) for number in range(50)])
+    deadline = time.monotonic() + DEADLINE_S
+    query = "SELECT count(*) FROM words WHERE words MATCH 'text : text'"
+    with archive.reading() as connection:
+        while connection.execute(query).fetchone() != (50,):
+            assert time.monotonic() < deadline
+    archive.close()
+
+
+def test_files_of_the_journal_go_when_they_are_filed(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append([said(1)])
+    archive.journal.begin_segment()
+    archive.append([said(2)])
+    archive.catch_up()
+    archive.tidy()
+    assert archive.journal.segments() == [2]
+    assert texts(archive) == ["text 1", "text 2"]
+    archive.close()
+
+
+def test_a_damaged_file_is_set_aside_and_named(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append([said(1)])
+    archive.catch_up()
+    archive.close()
+    (tmp_path / FILE).write_bytes(b"not a database " * 1000)
+    (tmp_path / "vectors").write_bytes(b"of events in it")
+    reports: list[str] = []
+    again = Archive(tmp_path, report=reports.append, clock=lambda: 0.0)
+    aside = tmp_path / "history.db.damaged-19700101T000000"
+    assert aside.read_bytes().startswith(b"not a database")
+    assert reports[-1] == f"the damaged history was set aside as '{aside}'"
+    assert not (tmp_path / "vectors").exists()
+    # What the journal still has is not lost with it.
+    again.append([said(2)])
+    assert texts(again) == ["text 1", "text 2"]
+    again.close()
+
+
+def test_a_file_that_is_damaged_while_in_use_is_set_aside_too(tmp_path: Path):
+    reports: list[str] = []
+    archive = Archive(tmp_path, report=reports.append)
+    archive.append([said(number) for number in range(2000)])
+    archive.catch_up()
+    archive.tidy()
+    with (tmp_path / FILE).open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 4096 * 40)
+    archive._connection.execute("PRAGMA cache_size = 0")
+    archive.append([said(2000)])
+    with pytest.raises(UnavailableError):
+        archive.catch_up()
+    assert len(rows(archive)) == 2001
+    assert "set aside as" in reports[-1]
+    assert len(list(tmp_path.glob("history.db.damaged-*"))) >= 1
+    archive.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of four megabytes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"cannot mount: {mounted.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def fill(archive: Archive) -> int:
+    """How many messages there was room for."""
+    for number in range(10_000):
+        try:
+            archive.append([said(number, "y" * 400)])
+        except UnavailableError:
+            return number
+    raise AssertionError("the disk is never full")
+
+
+def test_a_full_disk_refuses_and_heals_when_space_returns(small_disk: Path):
+    reports: list[str] = []
+    archive = Archive(small_disk / "history", report=reports.append)
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(b"x" * 3_500_000)
+    kept = fill(archive)
+    with pytest.raises(UnavailableError, match="No space left on device"):
+        archive.append([said(kept, "y" * 4000)])
+    with pytest.raises(UnavailableError):
+        rows(archive)
+    ballast.unlink()
+    archive.append([said(kept, "back")])
+    assert [row.msgid for row in rows(archive)] == [f"m{number}" for number in range(kept + 1)]
+    archive.close()
