@@ -1,33 +1,35 @@
-"""How an event reads on the wire, and who reads it."""
+"""How an event other than a message reads on the wire, and who reads it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from culture.ircd.channel import PREFIXES, Channel
+from culture.ircd.channel import Channel
 from culture.ircd.events import (
     AccountChanged,
     AwayChanged,
-    Event,
+    Change,
+    ChannelRenamed,
+    HostChanged,
     Invited,
     Joined,
     Kicked,
+    MarkerMoved,
+    MetadataChanged,
     ModesChanged,
     Parted,
     Quit,
     RealnameChanged,
+    Redacted,
     Renamed,
-    Said,
     TopicChanged,
 )
+from culture.ircd.metadata import EVERYONE, name_of
+from culture.ircd.spoken import BOT_TAG
 from culture.ircd.state import State
 from culture.ircd.text import LINE_BYTES, cut
 from culture.ircd.user import User
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import NO_TAGS, format_line
-from culture.protocol.mentions import TAG as MENTIONS_TAG
-
-_BOT_TAG = "bot"
-"""On everything that comes from a bot (IRCv3 bot-mode)."""
 
 
 class Announcement(NamedTuple):
@@ -35,28 +37,22 @@ class Announcement(NamedTuple):
     audience: Collection[User]
     source: User
     tags: Mapping[str, str] = NO_TAGS
-    not_to: User | None = None
-    """Who knows already, having said it; told all the same where it asked for an echo."""
     needs: Cap | None = None
     """The capability without which it means nothing to a reader."""
     extended: tuple[Cap, str] | None = None
     """Another line for readers with a capability."""
-    channel: Channel | None = None
-    """The channel whose members, and nobody else, read the line as it is."""
 
 
-def announce(event: Event, state: State) -> Announcement:
+def announce(event: Change, state: State) -> Announcement:
     """To be asked before the event is applied: it is told from the old nick, and to those who leave."""
     told = _announce(event, state)
-    return told._replace(tags={**told.tags, _BOT_TAG: ""}) if told.source.is_bot else told
+    return told._replace(tags={BOT_TAG: "", **told.tags}) if told.source.is_bot else told
 
 
-def _announce(event: Event, state: State) -> Announcement:
+def _announce(event: Change, state: State) -> Announcement:
     match event:
-        case Said():
-            return _announce_said(event)
         case Joined(user, channel):
-            line, extended = _from(user, "JOIN", channel.name), _extended_join(user, channel)
+            line, extended = _from(user, "JOIN", channel.name), extended_join(user, channel)
             return Announcement(line, {*channel.members, user}, user, extended=(Cap.EXTENDED_JOIN, extended))
         case Parted(user, channel, reason):
             line = _from(user, "PART", channel.name, *([reason] if reason else []), trailing=bool(reason))
@@ -83,37 +79,29 @@ def _announce(event: Event, state: State) -> Announcement:
         case RealnameChanged(user, realname):
             line = _from(user, "SETNAME", realname, trailing=True)
             return Announcement(line, _followers(user, state), user, needs=Cap.SETNAME)
+        case HostChanged(user, username, host):
+            line = _from(user, "CHGHOST", username, host)
+            return Announcement(line, _followers(user, state), user, needs=Cap.CHGHOST)
+        case ChannelRenamed(user, channel, new_name, reason):
+            line = _from(user, "RENAME", channel.name, new_name, reason, trailing=True)
+            return Announcement(line, channel.members, user, needs=Cap.CHANNEL_RENAME)
         case TopicChanged(user, channel, topic):
             line = _from(user, "TOPIC", channel.name, topic.text if topic else "", trailing=True)
             return Announcement(line, channel.members, user)
         case ModesChanged(user, channel, changes, params):
             return Announcement(_from(user, "MODE", channel.name, changes, *params), channel.members, user)
-
-
-def _announce_said(event: Said) -> Announcement:
-    target, sender = event.target, event.sender
-    audience: Collection[User]
-    # The channel, where exactly its members read it.
-    channel: Channel | None = None
-    if not isinstance(target, Channel):
-        name, audience = target.nick, {target, sender}
-    elif event.to is not None:
-        name, audience = PREFIXES[event.to] + target.name, {*target.at_least(event.to), sender}
-    elif sender not in target.members:
-        name, audience = target.name, {*target.members, sender}
-    else:
-        name, audience, channel = target.name, target.members, target
-    tags = event.tags
-    if event.mentioned:
-        tags = {**tags, MENTIONS_TAG: ",".join(user.nick for user in event.mentioned)}
-    tags_only = event.command == "TAGMSG"
-    # The text was made to fit when it was said.
-    line = f":{sender.mask} {event.command} {name}" + ("" if tags_only else f" :{event.text}")
-    # Who writes to oneself wants to read it.
-    knows = None if target is sender else sender
-    needs = Cap.MESSAGE_TAGS if tags_only else None
-    run = None if tags_only else channel
-    return Announcement(line, audience, sender, tags, not_to=knows, needs=needs, channel=run)
+        case MetadataChanged(user, target, key, value):
+            params = (name_of(target), key, EVERYONE, *([] if value is None else [value]))
+            line = _from(user, "METADATA", *params, trailing=value is not None)
+            return Announcement(line, _subscribers(event, state), user, needs=Cap.METADATA)
+        case MarkerMoved(user, name, timestamp, host):
+            line = format_line("MARKREAD", name, f"timestamp={timestamp}", source=host)
+            return Announcement(line, state.connections(user) - {user}, user, needs=Cap.READ_MARKER)
+        case Redacted(user, target, name, msgid, reason):
+            words = (name, msgid, *([reason] if reason else []))
+            line = _from(user, "REDACT", *words, trailing=bool(reason))
+            readers = target.members if isinstance(target, Channel) else [target]
+            return Announcement(line, _with_echo(readers, user), user, needs=Cap.MESSAGE_REDACTION)
 
 
 def _followers(user: User, state: State) -> set[User]:
@@ -125,11 +113,29 @@ def _followers(user: User, state: State) -> set[User]:
     )
 
 
+def _subscribers(event: MetadataChanged, state: State) -> set[User]:
+    """Who follows the user or channel and asked for the key, less who made the change."""
+    target = event.target
+    followers = _followers(target, state) if isinstance(target, User) else target.members
+    return {
+        user
+        for user in followers
+        if user is not event.user and user.session is not None and event.key in user.session.subscriptions
+    }
+
+
+def _with_echo(readers: Iterable[User | None], sender: User) -> set[User]:
+    """As a message: who sent it reads it if they asked for that (IRCv3 echo-message)."""
+    is_echoed = sender.session is not None and Cap.ECHO_MESSAGE in sender.session.caps
+    others = {reader for reader in readers if reader is not None and reader is not sender}
+    return others | {sender} if is_echoed else others
+
+
 def _wants_invites(user: User) -> bool:
     return user.session is not None and Cap.INVITE_NOTIFY in user.session.caps
 
 
-def _extended_join(user: User, channel: Channel) -> str:
+def extended_join(user: User, channel: Channel) -> str:
     return _from(user, "JOIN", channel.name, user.account or "*", user.realname, trailing=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from culture.ircd.session import Session
@@ -55,10 +55,12 @@ class Question(Generic[Answer]):
     """One open question of a session. What the client says meanwhile waits for the answer."""
 
     session: Session
-    ask: Callable[[Authenticator], Answer]
+    ask: Callable[[Any], Answer]
     then: Callable[[Answer], None]
     unavailable: Callable[[], None]
     """What to do when there is no answer to be had."""
+    of: Literal["accounts", "skills"] = "accounts"
+    """Who is asked: the `Authenticator`, or a skill, which `ask` knows."""
     label: str | None = None
     """Of the command that brought it up (IRCv3 labeled-response)."""
     waiting: list[bytes] = field(default_factory=list)

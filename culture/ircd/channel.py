@@ -6,6 +6,7 @@ from enum import StrEnum
 from culture.ircd.bans import Masks
 from culture.ircd.user import User
 from culture.names import Folded, fold
+from culture.protocol.multiline import Fragment
 
 
 class Status(StrEnum):
@@ -40,8 +41,15 @@ class Setting(StrEnum):
     LIMIT = "l"
 
 
+_CLOSED = frozenset({Flag.INVITE_ONLY, Flag.SECRET})
+_HUSHED = frozenset({Flag.MODERATED, Flag.REGISTERED_SPEAK})
 STATUSES: frozenset[str] = frozenset(Status)
 FLAGS: frozenset[str] = frozenset(Flag)
+
+
+def _is_request(text: str) -> bool:
+    """Whether a text is CTCP, and not just what somebody does."""
+    return text.startswith("\x01") and not text.startswith("\x01ACTION ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,10 @@ class Channel:
     settings: dict[Setting, str] = field(default_factory=dict)
     masks: Masks = field(default_factory=Masks)
     topic: Topic | None = None
+    renamed_at: float = 0.0
+    """When it got its name, if that is not the one it was made with."""
+    metadata: dict[str, str] = field(default_factory=dict)
+    """What its operators published of it."""
 
     @property
     def key(self) -> Folded:
@@ -71,6 +83,11 @@ class Channel:
         if Setting.KEY in shown and user not in self.members:
             shown[Setting.KEY] = "*"
         return ["+" + "".join([*sorted(self.flags), *shown]), *shown.values()]
+
+    @property
+    def is_public(self) -> bool:
+        """Whether anybody may come in, and so may read what was said."""
+        return Setting.KEY not in self.settings and self.flags.isdisjoint(_CLOSED)
 
     def is_visible_to(self, user: User) -> bool:
         """Whether a user may learn that the channel exists, and who is in it."""
@@ -95,15 +112,21 @@ class Channel:
         held = self.members.get(user)
         if held:
             return True
-        if Flag.MODERATED in self.flags or (Flag.REGISTERED_SPEAK in self.flags and user.account is None):
+        if not self.flags.isdisjoint(_HUSHED) and self._is_hushed(user):
             return False
         if held is None:
             return Flag.NO_EXTERNAL not in self.flags and not self.masks.is_silenced(user)
         return not self.masks.is_member_silenced(user)
 
-    def takes(self, text: str) -> bool:
+    def _is_hushed(self, user: User) -> bool:
+        """Whether only some may speak, and this user, without any standing, is not one of them."""
+        return Flag.MODERATED in self.flags or user.account is None
+
+    def takes(self, text: str, fragments: tuple[Fragment, ...] = ()) -> bool:
         """Whether a text may be said here, by whoever may speak: requests to programs need not (`C`)."""
-        return Flag.NO_CTCP not in self.flags or text[:1] != "\x01" or text.startswith("\x01ACTION ")
+        if Flag.NO_CTCP not in self.flags:
+            return True
+        return not any(map(_is_request, [text, *(fragment.text for fragment in fragments)]))
 
     def prefix(self, user: User, *, all_of_them: bool = False) -> str:
         """`@` for an operator, `+` for one with voice; the highest alone, or all (multi-prefix)."""

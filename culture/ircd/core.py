@@ -4,22 +4,31 @@ The driver calls `connect`, `received`, `disconnected`, `held_back` and `tick`, 
 names. One call is one step: nothing here waits, and nothing happens between calls.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 from culture.config.ircd import IrcdConfig
+from culture.ircd import express
 from culture.ircd.announce import announce
 from culture.ircd.auth import Answer, Authenticator, Question
-from culture.ircd.batch import Batch
-from culture.ircd.channel import Channel
-from culture.ircd.events import Event, Quit, Said, Stamp
-from culture.ircd.labels import LABEL, labeled
+from culture.ircd.changes import LEAVES_ALL_AS_IT_WAS
+from culture.ircd.delivery import Delivery, Output, split_by_cap
+from culture.ircd.draft import take
+from culture.ircd.events import Event, Quit, Said
+from culture.ircd.labels import LABEL
+from culture.ircd.notes import Notes
+from culture.ircd.record import Record
 from culture.ircd.refusal import Refusal, need_more_params
-from culture.ircd.session import READY, Phase, Session
+from culture.ircd.session import CLOSED, READY, Phase, Session
+from culture.ircd.skills import NO_SKILLS, Happening, NotRecordedError, Skills
+from culture.ircd.spoken import hearers, spoken
 from culture.ircd.state import State
 from culture.ircd.text import LINE_BYTES, cut, one_word, room_behind
+from culture.ircd.timeouts import check_all
 from culture.ircd.user import User
 from culture.names import Folded, fold
 from culture.protocol.capabilities import Cap
@@ -37,6 +46,8 @@ from culture.protocol.render import Rendered
 
 WAITING_BYTES: Final = 65536
 """What a client may say while a question about it is open."""
+_LABELING: Final = frozenset({Cap.LABELED_RESPONSE, Cap.BATCH})
+NO_PASSWORDS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,7 @@ class Command:
 
     run: Callable[["Ircd", Session, Line], None]
     params: int = 0
-    phases: frozenset[Phase] = READY
+    phases: tuple[Phase, ...] = READY
 
 
 class Ircd:
@@ -59,16 +70,20 @@ class Ircd:
         new_id: Callable[[], str],
         version: str,
         password: str = "",
+        oper_passwords: Mapping[str, str] = NO_PASSWORDS,
+        on_rehash: Callable[[], object] = lambda: None,
+        skills: Skills = NO_SKILLS,
     ) -> None:
+        """`oper_passwords` are by the names of operators. `on_rehash` gets the file read again."""
         self.config = config
         self.limits = config.limits
         self.name = config.name
         self.version = version
         self.password = password
-        self.oper_passwords: Mapping[str, str] = {}
-        """By the names of operators."""
-        self.on_rehash: Callable[[], object] = lambda: None
-        """The driver is to read the configuration again, once this call is over."""
+        self.oper_passwords = oper_passwords
+        self.on_rehash = on_rehash
+        self.notes = Notes()
+        self.skills = skills
         self.commands = commands
         self.clock = clock
         """The time of day, which may jump; `timer` never does."""
@@ -76,16 +91,20 @@ class Ircd:
         self.new_id = new_id
         self.started_at = clock()
         self.state = State()
+        for known in skills.remembered():
+            self.state.remember(known)
         self.sessions: set[Session] = set()
         self.reserved: dict[Folded, Session] = {}
         """Nicks that clients hold which are still registering."""
-        self._dirty: dict[Session, None] = {}
-        self._batch: Batch | None = None
+        self.record = Record(skills)
+        self.delivery = Delivery(is_recorded=self.record.is_wanted)
+        self._unobserved: list[Happening] = []
         self._questions: list[Question[Any]] = []
 
-    def reconfigure(self, config: IrcdConfig) -> None:
+    def reconfigure(self, config: IrcdConfig, oper_passwords: Mapping[str, str]) -> None:
         """From now on. The name stays: clients know the server by it."""
         self.config = config
+        self.oper_passwords = oper_passwords
         self.limits = config.limits
 
     # What arrives.
@@ -101,53 +120,49 @@ class Ircd:
 
     def received(self, session: Session, raw: bytes) -> None:
         """One line without its end, or OVERLONG for one that was too long."""
-        if session.phase is Phase.CLOSED:
+        if session.phase is CLOSED:
             return
         session.heard_at = self.timer()
         session.ping_sent_at = None
         if session.question is not None:
             self._wait(session.question, raw)
             return
-        if raw == OVERLONG:
-            self.reply(session, ERR_INPUTTOOLONG, "Input line was too long")
+        if raw.startswith(express.BEGINNING) and express.say(self, session, raw):
             return
         try:
             line = parse_line(raw.decode())
         except UnicodeDecodeError:
-            self.fail(session, "*", "INVALID_UTF8", "Your line is not UTF-8 and was dropped")
+            self._refuse_encoding(session, raw)
         except MalformedLine as error:
-            self.fail(session, "*", "INVALID_LINE", f"Your line was dropped: {error}")
+            if raw == OVERLONG:
+                self.reply(session, ERR_INPUTTOOLONG, "Input line was too long")
+            else:
+                self.fail(session, "*", "INVALID_LINE", f"Your line was dropped: {error}")
         else:
-            self._answer(session, line)
+            if line.tags and LABEL in line.tags and session.caps >= _LABELING:
+                self._label(session, line.tags[LABEL], partial(self._dispatch, session, line))
+            else:
+                self._dispatch(session, line)
 
     def disconnected(self, session: Session, reason: str) -> None:
         """The connection is gone; whoever shared a channel with it learns why."""
         self.close(session, reason)
-        self._dirty.pop(session, None)
+        self.delivery.forget(session)
+        # Each would keep the other until the garbage collector finds them.
+        session.user.session = None
 
-    def held_back(self, session: Session) -> None:
-        """The reader is behind and its output could not be written. Beyond the bound it is let go.
+    def held_back(self, session: Session, waiting: int) -> None:
+        """The reader is behind: so many bytes of earlier turns wait for it. Beyond the bound it is let go.
 
         Only the driver can tell: a burst that one turn of the loop brings is no fault of the reader.
         """
-        if 0 < self.limits.sendq_bytes < session.queued_bytes:
-            session.take_output()
+        if 0 < self.limits.sendq_bytes < waiting:
+            self.delivery.forget(session)
             self.close(session, "SendQ exceeded")
 
     def tick(self) -> None:
-        """Time passed: ask silent clients whether they are there, and let go of those that are not."""
-        now = self.timer()
-        for session in list(self.sessions):
-            silent_s = now - session.heard_at
-            if session.phase is Phase.REGISTERING:
-                if 0 < self.limits.registration_timeout_s <= now - session.connected_at:
-                    self.close(session, "Registration timeout")
-            elif session.ping_sent_at is not None:
-                if 0 < self.limits.ping_timeout_s <= now - session.ping_sent_at:
-                    self.close(session, f"Ping timeout: {int(silent_s)} seconds")
-            elif 0 < self.limits.ping_interval_s <= silent_s:
-                session.ping_sent_at = now
-                self.send(session, f"PING :{self.name}")
+        """Time passed."""
+        check_all(self)
 
     # What is asked of the outside, and what it answers.
 
@@ -162,6 +177,17 @@ class Ircd:
         session.question = Question(session, ask, then, unavailable)
         self._questions.append(session.question)
 
+    def ask_skill(
+        self,
+        session: Session,
+        ask: Callable[[], Answer],
+        then: Callable[[Answer], None],
+        unavailable: Callable[[], None],
+    ) -> None:
+        """As `ask`, of a skill."""
+        session.question = Question(session, lambda _: ask(), then, unavailable, of="skills")
+        self._questions.append(session.question)
+
     def take_questions(self) -> list[Question[Any]]:
         questions, self._questions = self._questions, []
         return questions
@@ -173,19 +199,47 @@ class Ircd:
         """Nobody could be asked."""
         self._resume(question, question.unavailable)
 
+    def attempt(self, session: Session, label: str | None, act: Callable[[], None]) -> None:
+        """What this brings about answers an earlier command, which may have had a label."""
+        if label is None:
+            self._attempt(session, act)
+        else:
+            self._label(session, label, partial(self._attempt, session, act))
+
     # What goes out.
 
-    def drain(self) -> list[Session]:
-        """The sessions that have something to be written, or are to be closed once it is."""
-        self._settle()
-        dirty = list(self._dirty)
-        self._dirty.clear()
-        return dirty
+    def drain(self) -> dict[Session, Output]:
+        """What is to be written to whom; those that are closed are to be hung up on after that.
+
+        All that happened is written down by then; a message that could not be is told to nobody.
+        """
+        self.delivery.settle()
+        if self.record.happened:
+            self._write_down()
+        return self.delivery.drain()
+
+    def delivered(self) -> None:
+        """What was drained is on its way: whoever only watches is told now."""
+        if self._unobserved:
+            happened, self._unobserved = self._unobserved, []
+            self.skills.observe(happened)
+
+    def _write_down(self) -> None:
+        happened, speakers = self.record.take()
+        try:
+            self.skills.commit(happened)
+        except NotRecordedError as error:
+            self.delivery.take_back()
+            for session, command, target in speakers:
+                self.fail(session, command, "NOT_RECORDED", f"Not sent to {target}: {error}")
+        else:
+            self.delivery.keep()
+            self._unobserved += happened
 
     def send(self, session: Session, line: str) -> None:
         """To one client. What its own words made too long ends where a line has to."""
         fitting = cut(line, LINE_BYTES)
-        self._queue(session, Rendered(fitting, self.clock()).form(session.form))
+        self.delivery.queue(session, Rendered(fitting, self.clock()).form(session.form))
 
     def reply(self, session: Session, numeric: str, *params: str, trailing: bool = True) -> None:
         """A numeric. Its last parameter has a colon unless it is a word that clients expect bare."""
@@ -212,29 +266,28 @@ class Ircd:
 
     def publish(self, event: Event) -> None:
         """The one road of every event: it takes effect, and everyone concerned is told."""
-        if self._batch is not None and not isinstance(event, Said):
-            # Those who leave, or are called otherwise from now on, still get what was said before.
-            self._settle()
-        stamp = Stamp(self.new_id(), self.clock())
-        told = announce(event, self.state)
-        self.state.apply(event, stamp.at)
-        account = told.source.account
-        rendered = Rendered(told.line, stamp.at, told.tags, msgid=stamp.id, account=account)
-        if told.channel is not None:
-            self._add_to_batch(told.channel, rendered, told.not_to)
+        msgid, at = self.new_id(), self.clock()
+        if isinstance(event, Said):
+            event.sender.spoke_at = at
+            self.delivery.say(event, spoken(event, msgid, at), hearers(event))
+            if self.record.is_wanted:
+                self.record.said(event, msgid, at)
             return
-        extended_cap, extended = None, rendered
-        if told.extended is not None:
-            extended_cap, line = told.extended
-            extended = Rendered(line, stamp.at, told.tags, msgid=stamp.id, account=account)
-        for user in told.audience:
-            session = user.session
-            if session is None or (user is told.not_to and Cap.ECHO_MESSAGE not in session.caps):
-                continue
-            if told.needs is not None and told.needs not in session.caps:
-                continue
-            form = extended if extended_cap in session.caps else rendered
-            self._queue(session, form.form(session.form))
+        # Those who leave, or are called otherwise from now on, still get what was said before.
+        self.delivery.settle()
+        told = announce(event, self.state)
+        # Whoever logs in says so as who they were before (IRCv3 account-tag).
+        account = told.source.account
+        if self.record.is_wanted:
+            self.record.changed(event, msgid, at)
+        self.state.apply(event, at)
+        if told.extended is None:
+            plain = told.audience
+        else:
+            cap, line = told.extended
+            plain, extended = split_by_cap(told.audience, cap)
+            self.delivery.tell(Rendered(line, at, told.tags, msgid, account), extended, told.needs)
+        self.delivery.tell(Rendered(told.line, at, told.tags, msgid, account), plain, told.needs)
 
     def close(self, session: Session, reason: str) -> None:
         """Say goodbye, tell the others, forget the session. The driver hangs up after the last byte."""
@@ -245,8 +298,9 @@ class Ircd:
             session, format_line("ERROR", f"Closing Link: {session.user.host} ({reason})", trailing=True)
         )
         session.phase = Phase.CLOSED
+        self.state.changes.touch(session)
         session.close_reason = reason
-        session.question = None
+        session.question = session.draft = None
         self.sessions.discard(session)
         if was_registered:
             self.publish(Quit(session.user, reason))
@@ -273,50 +327,26 @@ class Ircd:
 
     # Inside.
 
-    def _add_to_batch(self, channel: Channel, line: Rendered, not_to: User | None) -> None:
-        if self._batch is None or self._batch.channel is not channel:
-            self._settle()
-            self._batch = Batch(channel)
-        self._batch.add(line, not_to)
-
-    def _settle(self) -> None:
-        """Hand out what was said in a run, before anything else is."""
-        batch, self._batch = self._batch, None
-        if batch is not None:
-            self._dirty.update(dict.fromkeys(batch.hand_out()))
-
-    def _queue(self, session: Session, data: bytes) -> None:
-        """Never waits: a reader that is too slow pays alone, with its connection (`held_back`)."""
-        if self._batch is not None:
-            self._settle()
-        if session.phase is not Phase.CLOSED:
-            self._queue_last(session, data)
-
-    def _queue_last(self, session: Session, data: bytes) -> None:
-        """Also to a session that just ended: its last words."""
-        session.outbox.append(data)
-        session.queued_bytes += len(data)
-        self._dirty[session] = None
-
-    def _answer(self, session: Session, line: Line) -> None:
-        label = line.tags.get(LABEL)
-        if label is None or not {Cap.LABELED_RESPONSE, Cap.BATCH} <= session.caps:
-            self._dispatch(session, line)
-            return
-        self._label(session, label, partial(self._dispatch, session, line))
-
     def _label(self, session: Session, label: str, act: Callable[[], None]) -> None:
-        # What waits already was not brought about by this.
-        self._settle()
-        waiting, session.outbox = session.outbox, []
+        self.delivery.begin_answer(session)
         act()
-        self._settle()
-        answers, session.outbox = session.outbox, waiting
-        session.queued_bytes -= sum(map(len, answers))
+        answers = self.delivery.end_answer(session)
         if session.question is not None and not answers:
             session.question.label = label
+        elif session.draft is not None and session.draft.label == label and not answers:
+            # What it is answered by comes at the end of the batch.
+            return
         else:
-            self._queue_last(session, labeled(label, answers, self.name, self.new_id))
+            self.delivery.label(session, label, answers, self.name, self.new_id)
+
+    def _refuse_encoding(self, session: Session, raw: bytes) -> None:
+        """Tells of which command, and whatever was negotiated: ISUPPORT announces it (IRCv3 utf8-only)."""
+        command = "*"
+        with contextlib.suppress(MalformedLine):
+            command = parse_line(raw.decode(errors="replace")).command
+        known = command if command in self.commands else "*"
+        text = "Your line is not UTF-8 and was dropped"
+        self.send(session, format_line("FAIL", known, "INVALID_UTF8", text, source=self.name, trailing=True))
 
     def _attempt(self, session: Session, act: Callable[[], None]) -> None:
         try:
@@ -335,27 +365,29 @@ class Ircd:
             # It left meanwhile.
             return
         session.question = None
-        if question.label is None:
-            self._attempt(session, act)
-        else:
-            self._label(session, question.label, partial(self._attempt, session, act))
+        self.state.changes.touch(session)
+        self.attempt(session, question.label, act)
         for raw in question.waiting:
             self.received(session, raw)
 
     def _dispatch(self, session: Session, line: Line) -> None:
+        command = self.commands.get(line.command)
+        if line.command not in LEAVES_ALL_AS_IT_WAS:
+            self.state.changes.touch(session)
         try:
-            self._run(session, line)
+            if command is None or session.phase not in command.phases:
+                raise _not_now(session.phase, command, line.command)
+            if len(line.params) < command.params:
+                raise need_more_params(line.command)
+            if session.draft is None or not take(self, session, session.draft, line):
+                command.run(self, session, line)
         except Refusal as refusal:
             self.refuse(session, refusal)
 
-    def _run(self, session: Session, line: Line) -> None:
-        command = self.commands.get(line.command)
-        if session.phase is Phase.REGISTERING and (command is None or session.phase not in command.phases):
-            raise Refusal(ERR_NOTREGISTERED, "You have not registered")
-        if command is None:
-            raise Refusal(ERR_UNKNOWNCOMMAND, line.command, "Unknown command")
-        if session.phase not in command.phases:
-            raise Refusal(ERR_ALREADYREGISTERED, "You may not reregister")
-        if len(line.params) < command.params:
-            raise need_more_params(line.command)
-        command.run(self, session, line)
+
+def _not_now(phase: Phase, command: Command | None, name: str) -> Refusal:
+    if phase is Phase.REGISTERING:
+        return Refusal(ERR_NOTREGISTERED, "You have not registered")
+    if command is None:
+        return Refusal(ERR_UNKNOWNCOMMAND, name, "Unknown command")
+    return Refusal(ERR_ALREADYREGISTERED, "You may not reregister")

@@ -15,6 +15,11 @@ _COMPARISON = re.compile(r"([CTct]?)([<>])([0-9]{1,9})")
 Condition = Callable[[Channel], bool]
 
 
+def narrows_down(word: str) -> bool:
+    """Whether this is a condition, and not a name or a mask of names."""
+    return word.startswith("!") or _COMPARISON.fullmatch(word) is not None
+
+
 def read_conditions(words: Iterable[str], now: float) -> Condition:
     """`#a` and `*b*` mean either; every comparison and every `!mask` narrows that down."""
     names: list[Callable[[str], bool]] = []

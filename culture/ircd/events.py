@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from culture.ircd.channel import Channel, Status, Topic
 from culture.ircd.user import User
+from culture.protocol.multiline import Fragment
 
 SpeechCommand = Literal["PRIVMSG", "NOTICE", "TAGMSG"]
 
@@ -28,6 +29,8 @@ class Said(NamedTuple):
     mentioned: tuple[User, ...] = ()
     to: Status | None = None
     """In a channel, for those who stand as high as that; for all where there is none."""
+    fragments: tuple[Fragment, ...] = ()
+    """How a text of several lines was sent, which is how those read it who cannot read it whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,23 @@ class RealnameChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class HostChanged:
+    """A user is somebody else behind the nick, or comes from elsewhere."""
+
+    user: User
+    username: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRenamed:
+    user: User
+    channel: Channel
+    new_name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class TopicChanged:
     user: User
     channel: Channel
@@ -111,9 +131,43 @@ class ModesChanged:
     params: tuple[str, ...]
 
 
-Event = (
-    Said
-    | Joined
+@dataclass(frozen=True, slots=True)
+class MetadataChanged:
+    """A key of a user or a channel has this value now, or none any more."""
+
+    user: User
+    target: User | Channel
+    key: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerMoved:
+    """A user has read a channel, or what a nick said, up to this time."""
+
+    user: User
+    target: str
+    timestamp: str
+    host: str
+    """Where it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A message was taken back, by who said it or by who looks after the channel."""
+
+    user: User
+    target: Channel | User | None
+    """None: who it was written to is not here any more."""
+    name: str
+    msgid: str
+    reason: str
+    ends: tuple[str, str] | None = None
+    """Of a direct message: who it is between, as `end_of` has it."""
+
+
+Change = (
+    Joined
     | Parted
     | Kicked
     | Invited
@@ -122,6 +176,14 @@ Event = (
     | AwayChanged
     | AccountChanged
     | RealnameChanged
+    | HostChanged
+    | ChannelRenamed
     | TopicChanged
     | ModesChanged
+    | MetadataChanged
+    | MarkerMoved
+    | Redacted
 )
+"""What changes who is on the network, where, and as what."""
+
+Event = Said | Change

@@ -1,6 +1,7 @@
 """RPL_ISUPPORT: what this server does, in the tokens that clients read."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import lru_cache
 
 from culture.config.ircd import IrcdConfig
 from culture.ircd.bans import EXTBAN_TOKENS
@@ -25,6 +26,7 @@ def isupport_tokens(config: IrcdConfig) -> list[str]:
         CHANMODES_TOKEN,
         f"CHANNELLEN={limits.channel_length}",
         "CHANTYPES=#",
+        *([f"CLIENTTAGDENY={','.join(config.denied_client_tags)}"] if config.denied_client_tags else []),
         f"ELIST={ELIST}",
         "EXCEPTS=e",
         *EXTBAN_TOKENS,
@@ -45,19 +47,26 @@ def isupport_tokens(config: IrcdConfig) -> list[str]:
         f"USERLEN={USERNAME_LENGTH}",
         "UTF8ONLY",
         "WHOX",
+        # IRCv3 draft/account-registration.
+        *(["draft/ACCOUNTREQUIRED"] if config.accounts.required else []),
     ]
 
 
 def _target_limits(targets: int) -> str:
     limited = ("NOTICE", "PRIVMSG", "TAGMSG", "WHOIS", "WHOWAS")
-    free = ("JOIN", "KICK", "NAMES", "PART")
+    free = ("JOIN", "KICK", "LIST", "MONITOR", "NAMES", "PART")
     limits = {**dict.fromkeys(free, ""), **dict.fromkeys(limited, str(targets or ""))}
     return ",".join(f"{command}:{limit}" for command, limit in sorted(limits.items()))
 
 
-def isupport_lines(config: IrcdConfig) -> Iterator[list[str]]:
-    """As many lines as needed: a line has fifteen parameters at most (RFC 2812), and its bytes."""
-    for line in pack(isupport_tokens(config), _TOKEN_BYTES_PER_LINE):
+@lru_cache(maxsize=2)
+def isupport_lines(config: IrcdConfig, by_skills: tuple[str, ...] = ()) -> Sequence[list[str]]:
+    """As many lines as needed: a line has fifteen parameters at most (RFC 2812), and its bytes.
+
+    Everybody who comes in is told the same.
+    """
+    lines = []
+    for line in pack(sorted([*isupport_tokens(config), *by_skills]), _TOKEN_BYTES_PER_LINE):
         tokens = line.split(" ")
-        for start in range(0, len(tokens), _TOKENS_PER_LINE):
-            yield tokens[start : start + _TOKENS_PER_LINE]
+        lines += [tokens[at : at + _TOKENS_PER_LINE] for at in range(0, len(tokens), _TOKENS_PER_LINE)]
+    return lines

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from culture.ircd.batched import batched, tagged
 from culture.protocol.framing import CRLF
 from culture.protocol.tags import escape_value
 
@@ -14,13 +15,5 @@ def labeled(label: str, answers: Sequence[bytes], server: str, new_batch: Callab
     if not answers:
         return f"@{tag} :{server} ACK".encode() + CRLF
     if len(answers) == 1:
-        return _tagged(answers[0], tag)
-    batch = new_batch()
-    opening = f"@{tag} :{server} BATCH +{batch} labeled-response".encode() + CRLF
-    closing = f":{server} BATCH -{batch}".encode() + CRLF
-    return b"".join([opening, *(_tagged(answer, f"batch={batch}") for answer in answers), closing])
-
-
-def _tagged(line: bytes, tag: str) -> bytes:
-    """A rendered line with one more tag."""
-    return f"@{tag};".encode() + line[1:] if line.startswith(b"@") else f"@{tag} ".encode() + line
+        return tagged(answers[0], tag)
+    return tagged(batched(answers, new_batch(), "labeled-response", server), tag)

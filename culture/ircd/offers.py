@@ -1,17 +1,32 @@
 """The capabilities that this server offers as it is configured, with the values that CAP LS 302 shows."""
 
-from culture.config.ircd import IrcdConfig
+from typing import Final
+
+from culture.config.ircd import IrcdConfig, Limits
 from culture.ircd.sasl.exchange import MECHANISMS
 from culture.protocol.capabilities import Cap
 
+RELAY_SEPARATORS: Final = "/"
+"""Of these a relayed nick has one, and no other nick (IRCv3 draft/relaymsg)."""
 
-def offered(config: IrcdConfig) -> dict[Cap, str]:
+
+OF_SKILLS: Final = frozenset({Cap.CHATHISTORY, Cap.EVENT_PLAYBACK, Cap.MESSAGE_REDACTION})
+"""These are offered where a skill is there that makes good on them."""
+
+
+def offered(config: IrcdConfig, by_skills: frozenset[Cap] = frozenset()) -> dict[Cap, str]:
     values = {
         Cap.ACCOUNT_REGISTRATION: "before-connect" if may_register_before_connect(config) else "",
+        Cap.METADATA: _metadata_limits(config.limits),
+        Cap.MULTILINE: _multiline_limits(config.limits),
+        Cap.RELAYMSG: RELAY_SEPARATORS,
         Cap.SASL: ",".join(mechanisms(config)),
     }
     # STS is told and never asked for (IRCv3 sts).
     withheld = {Cap.STS} if config.accounts.registration else {Cap.STS, Cap.ACCOUNT_REGISTRATION}
+    withheld |= OF_SKILLS - by_skills
+    if not values[Cap.SASL]:
+        withheld.add(Cap.SASL)
     return {cap: values.get(cap, "") for cap in sorted(Cap) if cap not in withheld}
 
 
@@ -22,9 +37,21 @@ def sts_policy(config: IrcdConfig, *, is_secure: bool) -> str:
     return f"duration={config.sts.duration_s}" if is_secure else f"port={config.sts.port}"
 
 
+def _metadata_limits(limits: Limits) -> str:
+    most = {"max-subs": limits.metadata_subscriptions, "max-keys": limits.metadata_keys}
+    told = [f"{name}={limit}" for name, limit in most.items() if limit]
+    return ",".join(["before-connect", *told, f"max-value-bytes={limits.metadata_value_length}"])
+
+
+def _multiline_limits(limits: Limits) -> str:
+    most_lines = f",max-lines={limits.multiline_lines}" if limits.multiline_lines else ""
+    return f"max-bytes={limits.multiline_length}{most_lines}"
+
+
 def mechanisms(config: IrcdConfig) -> list[str]:
-    """Tokens are taken where it is said who gives them out."""
-    return [name for name in MECHANISMS if name != "OAUTHBEARER" or config.oidc.keys_file]
+    """Of the authenticators that wait for the client. Tokens need somebody who gives them out."""
+    chosen = set(config.accounts.authenticators) - ({"token"} if not config.oidc.is_used else set())
+    return [name for name, (authenticator, _) in MECHANISMS.items() if authenticator in chosen]
 
 
 def may_register_before_connect(config: IrcdConfig) -> bool:

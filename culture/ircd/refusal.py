@@ -3,6 +3,7 @@
 from culture.protocol.numerics import (
     ERR_CHANOPRIVSNEEDED,
     ERR_NEEDMOREPARAMS,
+    ERR_NOPRIVILEGES,
     ERR_NOSUCHCHANNEL,
     ERR_NOSUCHNICK,
     ERR_NOTONCHANNEL,
@@ -32,6 +33,10 @@ def not_on_channel(name: str) -> Refusal:
 
 def not_channel_operator(name: str) -> Refusal:
     return Refusal(ERR_CHANOPRIVSNEEDED, name, "You're not channel operator")
+
+
+def not_an_operator() -> Refusal:
+    return Refusal(ERR_NOPRIVILEGES, "Permission Denied- You're not an IRC operator")
 
 
 def need_more_params(command: str) -> Refusal:

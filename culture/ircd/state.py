@@ -3,23 +3,30 @@
 from typing import TypeVar
 
 from culture.ircd.bans import MASK_LISTS, Entry, MaskList
+from culture.ircd.changes import Changes
 from culture.ircd.channel import FLAGS, STATUSES, Channel, Flag, Setting, Status
 from culture.ircd.events import (
     AccountChanged,
     AwayChanged,
-    Event,
+    Change,
+    ChannelRenamed,
+    HostChanged,
     Invited,
     Joined,
     Kicked,
+    MarkerMoved,
+    MetadataChanged,
     ModesChanged,
     Parted,
     Quit,
     RealnameChanged,
     Renamed,
-    Said,
     TopicChanged,
 )
+from culture.ircd.markers import Markers
+from culture.ircd.metadata import Metadata
 from culture.ircd.past import Past
+from culture.ircd.skills import Remembered
 from culture.ircd.user import User, UserMode
 from culture.ircd.watchers import Watchers
 from culture.names import Folded, fold
@@ -31,11 +38,26 @@ class State:
     def __init__(self) -> None:
         self.users: dict[Folded, User] = {}
         self.channels: dict[Folded, Channel] = {}
+        self.closed: set[Folded] = set()
+        """The channels that are not public."""
         self.most_users = 0
         self.watchers = Watchers()
         self.past = Past()
         self.by_mode: dict[UserMode, set[User]] = {mode: set() for mode in UserMode}
         """Who has which user mode, so that nobody has to count."""
+        self.by_account: dict[Folded, set[User]] = {}
+        """Who is logged in to which account: one person may be here several times."""
+        self.metadata = Metadata()
+        self.markers = Markers()
+        self.changes = Changes()
+
+    def remember(self, known: Remembered) -> None:
+        """What accounts read and published before the server started."""
+        for account, markers in known.markers.items():
+            of_one = self.markers.of_accounts.setdefault(account, {})
+            of_one.update((fold(target), timestamp) for target, timestamp in markers.items())
+        for account, values in known.metadata.items():
+            self.metadata.of_accounts.setdefault(account, {}).update(values)
 
     def find_user(self, nick: str) -> User | None:
         return self.users.get(fold(nick))
@@ -47,18 +69,22 @@ class State:
         """Everyone who shares a channel with a user, and the user."""
         return {user}.union(*(channel.members for channel in user.channels.values()))
 
+    def connections(self, user: User) -> set[User]:
+        """Everyone who is logged in to the same account as a user, and the user."""
+        return {user} if user.account is None else {user, *self.by_account.get(fold(user.account), ())}
+
     def add_user(self, user: User) -> None:
         self.users[user.key] = user
+        self._log_in(user, user.account)
         self.most_users = max(self.most_users, len(self.users))
 
     def set_user_mode(self, user: User, mode: UserMode, *, present: bool) -> None:
         _put(user.modes, mode, present)
         _put(self.by_mode[mode], user, present)
 
-    def apply(self, event: Event, at: float) -> None:
+    def apply(self, event: Change, at: float) -> None:
+        self.changes.note(event, self)
         match event:
-            case Said(sender):
-                sender.spoke_at = at
             case Joined(user, channel):
                 first = channel.key not in self.channels
                 self.channels[channel.key] = channel
@@ -74,11 +100,12 @@ class State:
             case AwayChanged(user, away):
                 user.away = away
             case AccountChanged(user, account):
-                user.account = account
+                self._log_in(user, account)
             case RealnameChanged(user, realname):
                 user.realname = realname
             case Quit(user):
                 self.past.remember(user, at)
+                self._log_out(user)
                 for mode in user.modes:
                     self.by_mode[mode].discard(user)
                 for channel in list(user.channels.values()):
@@ -88,12 +115,33 @@ class State:
                 if fold(new_nick) != user.key:
                     self.past.remember(user, at)
                 self.users.pop(user.key, None)
-                user.nick = new_nick
+                user.identify(nick=new_nick)
+                user.named_at = at
                 self.users[user.key] = user
+            case HostChanged(user, username, host):
+                user.identify(username=username, host=host)
+            case ChannelRenamed(channel=channel, new_name=new_name):
+                self._rename(channel, new_name, at)
             case TopicChanged(channel=channel, topic=topic):
                 channel.topic = topic
             case ModesChanged():
                 self._change_modes(event, at)
+            case MetadataChanged(target=target, key=key, value=value):
+                self.metadata.change(target, key, value)
+            case MarkerMoved(user, name, timestamp):
+                self.markers.move(user, name, timestamp)
+
+    def _log_in(self, user: User, account: str | None) -> None:
+        self._log_out(user)
+        user.account = account
+        if account is not None:
+            self.by_account.setdefault(fold(account), set()).add(user)
+
+    def _log_out(self, user: User) -> None:
+        if user.account is not None and (others := self.by_account.get(fold(user.account))):
+            others.discard(user)
+            if not others:
+                del self.by_account[fold(user.account)]
 
     def _leave(self, user: User, channel: Channel) -> None:
         del channel.members[user]
@@ -101,6 +149,18 @@ class State:
         channel.masks.forget(user)
         if not channel.members:
             del self.channels[channel.key]
+            self.closed.discard(channel.key)
+
+    def _rename(self, channel: Channel, new_name: str, at: float) -> None:
+        del self.channels[channel.key]
+        for member in channel.members:
+            del member.channels[channel.key]
+        self.closed.discard(channel.key)
+        channel.name, channel.renamed_at = new_name, at
+        self.channels[channel.key] = channel
+        for member in channel.members:
+            member.channels[channel.key] = channel
+        _put(self.closed, channel.key, not channel.is_public)
 
     def _invite(self, user: User, channel: Channel, *, by_operator: bool) -> None:
         # Without those to channels that are gone: they would keep them from being forgotten.
@@ -129,6 +189,7 @@ class State:
                 if letter == Setting.KEY:
                     next(params)
                 del channel.settings[Setting(letter)]
+        _put(self.closed, channel.key, not channel.is_public)
 
 
 def _put(held: set[Item], item: Item, present: bool) -> None:

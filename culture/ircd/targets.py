@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from culture.ircd.channel import Channel
 from culture.ircd.core import Ircd
-from culture.ircd.refusal import Refusal, no_such_channel, not_on_channel
+from culture.ircd.refusal import Refusal, need_more_params, no_such_channel, not_on_channel
 from culture.ircd.session import Session
 from culture.names import Folded, fold
 from culture.protocol.masks import is_match
@@ -23,10 +23,13 @@ def split_targets(text: str) -> list[str]:
 
 
 def for_each_target(
-    ircd: Ircd, session: Session, targets: str, act: Callable[[Ircd, Session, str], None]
+    ircd: Ircd, session: Session, command: str, targets: str, act: Callable[[Ircd, Session, str], None]
 ) -> None:
     """One target that is refused does not keep the others from being served."""
-    for target in split_targets(targets):
+    wanted = split_targets(targets)
+    if not wanted:
+        raise need_more_params(command)
+    for target in wanted:
         try:
             act(ircd, session, target)
         except Refusal as refusal:

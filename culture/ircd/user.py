@@ -32,21 +32,43 @@ GRANTED: frozenset[str] = frozenset({UserMode.OPERATOR})
 
 @dataclass(slots=True, eq=False)
 class User:
+    """What every line needs stands first, so that it is close together in memory."""
+
     host: str
     signed_on_at: float
     nick: str = UNNAMED
     username: str = ""
-    realname: str = ""
-    account: str | None = None
-    away: str | None = None
-    spoke_at: float = 0.0
+    mask: str = field(init=False, default="")
+    """nick!user@host. `identify` keeps it."""
     modes: set[UserMode] = field(default_factory=set)
     """Changed by `State.set_user_mode`, which keeps count."""
     session: Session | None = None
     """The connection, where the user is connected to this server."""
+    away: str | None = None
+    account: str | None = None
+    spoke_at: float = 0.0
+    named_at: float = 0.0
+    """Since when the nick is theirs: when they took it, or 0 for the one they came with."""
+    realname: str = ""
     channels: dict[Folded, Channel] = field(default_factory=dict)
     invites: dict[Channel, bool] = field(default_factory=dict)
     """Channels that the user was invited to and did not join yet, and whether an operator did it."""
+    metadata: dict[str, str] = field(default_factory=dict)
+    """What the user published; of one who is logged in, the account has it (`State.metadata`)."""
+    markers: dict[Folded, str] = field(default_factory=dict)
+    """How far the user has read; of one who is logged in, the account has it (`State.markers`)."""
+
+    def __post_init__(self) -> None:
+        self.identify()
+
+    def identify(
+        self, *, nick: str | None = None, username: str | None = None, host: str | None = None
+    ) -> None:
+        """The one way to change any of these."""
+        self.nick = self.nick if nick is None else nick
+        self.username = self.username if username is None else username
+        self.host = self.host if host is None else host
+        self.mask = f"{self.nick}!{self.username}@{self.host}"
 
     @property
     def key(self) -> Folded:
@@ -68,7 +90,3 @@ class User:
     def takes_from(self, sender: User) -> bool:
         """Whether somebody may write to this user, who may want accounts only (`R`)."""
         return UserMode.REGISTERED_ONLY not in self.modes or sender.account is not None or sender is self
-
-    @property
-    def mask(self) -> str:
-        return f"{self.nick}!{self.username}@{self.host}"

@@ -57,6 +57,8 @@ def test_on_a_server_with_a_password_one_has_to_be_in_first(accounts: Accounts):
     assert " draft/account-registration " in client.lines()[0]
     client.send("NICK ori", "REGISTER * * sesame")
     assert client.lines() == [":spark FAIL REGISTER COMPLETE_CONNECTION_REQUIRED :Finish connecting first"]
+    client.send("VERIFY ori 123")
+    assert client.lines() == [":spark FAIL VERIFY COMPLETE_CONNECTION_REQUIRED :Finish connecting first"]
     assert accounts.list() == []
 
 
@@ -87,6 +89,21 @@ def test_a_name_that_is_taken_and_parameters_that_are_missing(accounts: Accounts
     ]
 
 
+def test_where_an_account_is_required_clients_are_told_and_can_make_one(accounts: Accounts):
+    network = make_network(accounts, accounts=AccountsConfig(registration=True, required=True))
+    stranger, maker = network.connect(), network.connect()
+    for client in (stranger, maker):
+        client.send("CAP REQ draft/account-registration", "NICK ori", "USER o 0 * :o")
+        client.lines()
+    stranger.send("CAP END")
+    assert stranger.lines()[0] == (
+        ":spark FAIL * ACCOUNT_REQUIRED :This server is for those who log in (SASL)"
+    )
+    maker.send("NICK ori", "REGISTER * * sesame", "CAP END")
+    lines = maker.lines()
+    assert " draft/ACCOUNTREQUIRED " in "".join(line for line in lines if " 005 " in line)
+
+
 def test_where_it_is_not_offered_nobody_makes_one(accounts: Accounts):
     client = make_network(accounts, accounts=AccountsConfig()).connect()
     client.send("CAP LS 302", "CAP REQ draft/account-registration", "NICK ori", "REGISTER * * x")
@@ -94,6 +111,8 @@ def test_where_it_is_not_offered_nobody_makes_one(accounts: Accounts):
     assert "account-registration" not in listed
     assert refused == ":spark CAP * NAK :draft/account-registration"
     assert " FAIL REGISTER TEMPORARILY_UNAVAILABLE * :" in failed
+    client.send("VERIFY ori 123")
+    assert " FAIL VERIFY TEMPORARILY_UNAVAILABLE ori :" in client.lines()[0]
     assert accounts.list() == []
 
 
@@ -112,12 +131,12 @@ def test_who_listens_learns_that_it_is_offered_now_and_that_it_is_not_any_more(a
     modern.lines()
     before = network.ircd.config
     after = dataclasses.replace(before, accounts=AccountsConfig(registration=True))
-    network.ircd.reconfigure(after)
+    network.ircd.reconfigure(after, {})
     announce_offers(network.ircd, before)
     assert modern.lines() == [":spark CAP modern NEW :draft/account-registration=before-connect"]
     modern.send("CAP REQ draft/account-registration")
     modern.lines()
-    network.ircd.reconfigure(before)
+    network.ircd.reconfigure(before, {})
     announce_offers(network.ircd, after)
     assert modern.lines() == [":spark CAP modern DEL :draft/account-registration"]
     assert "draft/account-registration" not in modern.session.caps

@@ -27,12 +27,36 @@ def test_an_operator_kicks_and_all_are_told_why():
 def test_several_are_kicked_one_by_one():
     network, ori, _ = channel_of_two()
     network.client("spark-lea", "#a")
+    network.client("spark-sam")
     ori.lines()
-    ori.send("KICK #a spark-bo,spark-nobody,spark-lea :out")
+    ori.send("KICK #A SPARK-bo,spark-nobody,SPARK-sam,spark-lea :out")
     assert ori.lines() == [
         ":spark-ori!ori@spark KICK #a spark-bo :out",
-        ":spark 441 spark-ori spark-nobody #a :They aren't on that channel",
+        ":spark 401 spark-ori spark-nobody :No such nick/channel",
+        ":spark 441 spark-ori spark-sam #a :They aren't on that channel",
         ":spark-ori!ori@spark KICK #a spark-lea :out",
+    ]
+
+
+def test_each_may_be_kicked_from_a_channel_of_its_own():
+    network, ori, bo = channel_of_two()
+    ori.send("JOIN #b")
+    lea = network.client("spark-lea", "#b")
+    for client in (ori, bo):
+        client.lines()
+    ori.send("KICK #a,#nope,#b spark-bo,spark-bo,spark-lea :out", "KICK #a,#b,#c spark-ori,spark-bo")
+    assert ori.lines() == [
+        ":spark-ori!ori@spark KICK #a spark-bo :out",
+        ":spark 403 spark-ori #nope :No such channel",
+        ":spark-ori!ori@spark KICK #b spark-lea :out",
+        ":spark 461 spark-ori KICK :Not enough parameters",
+    ]
+    assert bo.lines() == [":spark-ori!ori@spark KICK #a spark-bo :out"]
+    assert lea.lines() == [":spark-ori!ori@spark KICK #b spark-lea :out"]
+    ori.send("KICK #a,#b spark-ori")
+    assert ori.lines() == [
+        ":spark-ori!ori@spark KICK #a spark-ori :spark-ori",
+        ":spark-ori!ori@spark KICK #b spark-ori :spark-ori",
     ]
 
 

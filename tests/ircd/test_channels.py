@@ -99,6 +99,27 @@ def test_a_quit_is_seen_once_by_everyone_who_shared_a_channel():
     assert ori.is_closed
 
 
+def test_without_a_reason_others_see_that_somebody_meant_to_leave():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
+    ori.send("QUIT")
+    assert bo.lines() == [":spark-ori!ori@spark QUIT :Quit: "]
+
+
+@pytest.mark.parametrize("line", ["JOIN", "JOIN :", "JOIN ,", "PART", "PART :", "KICK #a", "KICK #a :"])
+def test_a_list_of_nothing_is_too_few_parameters(line: str):
+    ori = Network().client("spark-ori", "#a")
+    ori.send(line)
+    assert ori.lines() == [f":spark 461 spark-ori {line[:4]} :Not enough parameters"]
+
+
+@pytest.mark.parametrize(("asked", "told"), [("nope", "nope"), (":no pe", "*"), ("", "*"), ("#b,#c", "#b")])
+def test_names_of_what_is_no_channel_end_at_once(asked: str, told: str):
+    ori = Network().client("spark-ori", "#a")
+    ori.send(f"NAMES {asked}".strip())
+    assert ori.lines()[0] == f":spark 366 spark-ori {told} :End of /NAMES list"
+
+
 def test_a_dropped_connection_is_seen_as_quit():
     network = Network()
     ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")

@@ -39,10 +39,30 @@ def test_no_answer_is_acknowledged_and_an_echo_is_one():
     assert bo.lines() == ["@msgid=m1 :spark-ori!ori@spark PRIVMSG spark-bo :hi"]
 
 
+def test_of_a_message_to_oneself_only_the_echo_is_an_answer():
+    network = Network()
+    ori = network.client("spark-ori", caps=CAPS)
+    ori.send("@label=a PRIVMSG SPARK-ori :note", "@label=b;+x=y TAGMSG spark-ori")
+    assert ori.lines() == [
+        "@msgid=m1 :spark-ori!ori@spark PRIVMSG spark-ori :note",
+        "@label=a;msgid=m1 :spark-ori!ori@spark PRIVMSG spark-ori :note",
+        "@msgid=m2;+x=y :spark-ori!ori@spark TAGMSG spark-ori",
+        "@label=b;msgid=m2;+x=y :spark-ori!ori@spark TAGMSG spark-ori",
+    ]
+    bo = network.client("spark-bo", caps="labeled-response batch")
+    bo.send("@label=a PRIVMSG spark-bo :note", "@label=b TAGMSG spark-bo", "NOTICE spark-bo :again")
+    assert bo.lines() == [
+        ":spark-bo!bo@spark PRIVMSG spark-bo :note",
+        "@label=a :spark ACK",
+        "@label=b :spark ACK",
+        ":spark-bo!bo@spark NOTICE spark-bo :again",
+    ]
+
+
 def test_the_last_words_are_labeled_too():
     ori = Network().client("spark-ori", caps=CAPS)
     ori.send("@label=bye QUIT")
-    assert ori.lines() == ["@label=bye ERROR :Closing Link: spark (Quit)"]
+    assert ori.lines() == ["@label=bye ERROR :Closing Link: spark (Quit: )"]
 
 
 def test_without_the_capability_a_label_means_nothing():

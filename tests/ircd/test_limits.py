@@ -32,8 +32,7 @@ def test_without_limits_nothing_is_refused_and_nobody_is_let_go():
     network.ircd.tick()
     assert ori.lines() == []
     assert not silent.is_closed
-    ori.session.queued_bytes = 10**9
-    network.ircd.held_back(ori.session)
+    network.ircd.held_back(ori.session, 10**9)
     assert not ori.is_closed
 
 

@@ -46,6 +46,8 @@ def test_channels_are_listed_with_size_and_topic():
         ("T<5", ["#other"]),
         ("T>5", ["#old"]),
         ("T>0", ["#old"]),
+        ("#o* <2", ["#other"]),
+        ("#o* >0,!*h*", ["#old"]),
     ],
 )
 def test_a_list_can_be_narrowed_down(conditions: str, found: list[str]):
@@ -56,6 +58,13 @@ def test_a_list_can_be_narrowed_down(conditions: str, found: list[str]):
     network.clock.advance(600)
     ori.send("JOIN #new", "JOIN #other", "TOPIC #other :y")
     assert listed(ori, conditions) == found
+
+
+def test_a_list_may_name_the_server_it_is_for():
+    ori = Network().client("spark-ori", "#a")
+    assert listed(ori, "#a spark") == ["#a"]
+    ori.send("LIST #a nowhere.example")
+    assert ori.lines() == [":spark 402 spark-ori nowhere.example :No such server"]
 
 
 def test_a_secret_channel_is_listed_to_its_members():

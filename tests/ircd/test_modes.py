@@ -152,3 +152,28 @@ def test_changes_that_do_not_fit_in_a_line_are_told_in_several():
     assert [word for line in lines for word in line.split(" ")[4:]] == [f"*!{mask}" for mask in masks]
     bo.send("MODE #a b")
     assert len(bo.lines()) == 11
+
+
+def test_what_is_too_much_for_one_command_is_left_out():
+    ori = Network().client("spark-ori", "#a")
+    ori.send("MODE #a +" + "b" * 12 + "m " + " ".join(f"n{i}!*@*" for i in range(12)))
+    (line,) = ori.lines()
+    assert line.split(" ")[3] == "+" + "b" * 10 + "m"
+
+
+def test_a_mode_of_nothing_has_too_few_parameters():
+    ori = Network().client("spark-ori", "#a")
+    ori.send("MODE", "MODE :")
+    assert ori.lines() == [":spark 461 spark-ori MODE :Not enough parameters"] * 2
+
+
+def test_a_mode_that_is_none_is_unknown_to_everybody():
+    network = Network()
+    network.client("spark-ori", "#a")
+    bo = network.client("spark-bo", "#a")
+    bo.send("MODE #a +ZZt", "MODE #a -t+Z")
+    assert bo.lines() == [
+        ":spark 472 spark-bo Z :is unknown mode char to me",
+        ":spark 482 spark-bo #a :You're not channel operator",
+        ":spark 482 spark-bo #a :You're not channel operator",
+    ]

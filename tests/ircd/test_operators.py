@@ -14,9 +14,13 @@ OPERS = (
 
 @pytest.fixture
 def network() -> Network:
-    network = Network(nick_policy="open", opers=OPERS, limits=Limits(login_failures=3))
-    network.ircd.oper_passwords = {"root": "sesame", "both": "pencil"}
-    return network
+    return make_network()
+
+
+def make_network(**options: object) -> Network:
+    passwords = {"oper_passwords": {"root": "sesame", "both": "pencil"}}
+    limits = Limits(login_failures=3)
+    return Network(nick_policy="open", opers=OPERS, limits=limits, **{**passwords, **options})
 
 
 def make_operator(network: Network, nick: str = "op", *channels: str) -> Client:
@@ -30,8 +34,8 @@ def test_a_password_makes_an_operator(network: Network):
     client = network.client("op")
     client.send("OPER root sesame", "MODE op", "OPER root sesame")
     assert client.lines() == [
-        ":spark MODE op +o",
         ":spark 381 op :You are now an IRC operator",
+        ":spark MODE op +o",
         ":spark 221 op +o",
         ":spark 381 op :You are now an IRC operator",
     ]
@@ -43,7 +47,7 @@ def test_an_account_makes_an_operator(network: Network):
     assert client.lines() == [":spark 491 op :No O-lines for your host"]
     client.session.user.account = "ORI"
     client.send("OPER ori")
-    assert client.numerics() == ["MODE", "381"]
+    assert client.numerics() == ["381", "MODE"]
 
 
 @pytest.mark.parametrize(
@@ -69,12 +73,11 @@ def test_where_account_and_password_are_set_both_have_to_fit(network: Network):
     client = network.client("op")
     client.session.user.account = "ori"
     client.send("OPER both wrong", "OPER both pencil")
-    assert client.numerics() == ["464", "MODE", "381"]
+    assert client.numerics() == ["464", "381", "MODE"]
 
 
-def test_a_password_that_could_not_be_read_fits_nothing(network: Network):
-    network.ircd.oper_passwords = {}
-    client = network.client("op")
+def test_a_password_that_could_not_be_read_fits_nothing():
+    client = make_network(oper_passwords={}).client("op")
     client.send("OPER root :")
     assert client.numerics() == ["464"]
 
@@ -138,13 +141,25 @@ def test_operators_speak_to_those_who_listen(network: Network):
     assert op.numerics() == ["461"]
 
 
-def test_rehash_asks_the_driver(network: Network):
+def test_rehash_asks_the_driver():
     asked: list[str] = []
-    network.ircd.on_rehash = lambda: asked.append("rehash")
-    op = make_operator(network)
+    op = make_operator(make_network(on_rehash=lambda: asked.append("rehash")))
     op.send("REHASH")
     assert op.lines() == [":spark 382 op ircd.yaml :Rehashing"]
     assert asked == ["rehash"]
+
+
+def test_operators_are_told_who_can_be_one(network: Network):
+    op, other = make_operator(network), network.client("other")
+    for client in (op, other):
+        client.send("STATS o")
+    assert op.lines() == [
+        ":spark 243 op O *@* * root",
+        ":spark 243 op O *@* * ori",
+        ":spark 243 op O *@* * both",
+        ":spark 219 op o :End of /STATS report",
+    ]
+    assert other.lines() == [":spark 481 other :Permission Denied- You're not an IRC operator"]
 
 
 def test_an_operator_needs_something_that_fits():

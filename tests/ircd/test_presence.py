@@ -83,7 +83,7 @@ def test_a_real_name_can_be_changed():
     bo, lea = network.client("spark-bo", "#a", caps="setname"), network.client("spark-lea", "#a")
     ori.lines()
     bo.lines()
-    ori.send("SETNAME :Ori the Second")
+    ori.send("SETNAME Ori the Second")
     told = [":spark-ori!ori@spark SETNAME :Ori the Second"]
     assert ori.lines() == bo.lines() == told
     assert lea.lines() == []
@@ -106,7 +106,12 @@ def test_ison_and_userhost_tell_who_is_there():
     network = Network()
     ori, bo = network.client("spark-ori"), network.client("spark-bo")
     bo.send("AWAY :x")
-    ori.send("ISON spark-BO nobody :spark-ori x", "ISON nobody", "USERHOST spark-ori nobody Spark-bo", "ISON")
+    ori.send(
+        "ISON spark-BO nobody :spark-ori x",
+        "ISON nobody",
+        "USERHOST spark-ori nobody Spark-bo spark-ori",
+        "ISON",
+    )
     assert ori.lines() == [
         ":spark 303 spark-ori :spark-bo spark-ori",
         ":spark 303 spark-ori :",
@@ -124,7 +129,7 @@ def test_a_bot_is_known_as_one():
     ori.lines()
     bo.lines()
     bot.send("PRIVMSG #a :beep")
-    assert ori.lines() == ["@bot;msgid=m4 :spark-claude!claude@spark PRIVMSG #a :beep"]
+    assert ori.lines() == ["@msgid=m4;bot :spark-claude!claude@spark PRIVMSG #a :beep"]
     assert bo.lines() == [":spark-claude!claude@spark PRIVMSG #a :beep"]
     ori.send("WHOIS spark-claude", "WHO spark-claude")
     lines = ori.lines()

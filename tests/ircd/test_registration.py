@@ -18,7 +18,12 @@ def test_nick_and_user_in_any_order_are_welcomed():
 def test_the_welcome_names_the_client_as_others_see_it():
     client = Network().connect(host="10.0.0.7")
     client.send("NICK spark-ori", "USER ori 0 * :Ori")
-    assert client.lines()[0] == ":spark 001 spark-ori :Welcome to the Culture network, spark-ori!ori@10.0.0.7"
+    assert client.lines()[:4] == [
+        ":spark 001 spark-ori :Welcome to the Culture network, spark-ori!ori@10.0.0.7",
+        ":spark 002 spark-ori :Your host is spark, running version culture-1.0",
+        ":spark 003 spark-ori :This server was created 1970-01-12T13:46:40.000Z",
+        ":spark 004 spark-ori spark culture-1.0 BRiow CIMRbehiklmnostv Ibehklov",
+    ]
 
 
 def test_isupport_tells_what_the_server_does():
@@ -54,6 +59,15 @@ def test_before_registration_nothing_is_seen_or_done(command: str):
     client.send(command)
     assert client.lines() == [":spark 451 * :You have not registered"]
     assert not network.ircd.state.channels
+
+
+@pytest.mark.parametrize("line", ["USER", "USER ori", "USER ori 0 *", "USER ori 0 * :"])
+def test_a_user_without_all_of_it_is_not_registered(line: str):
+    client = Network().connect()
+    client.send("NICK spark-ori", line, "NICK spark-ori2")
+    assert client.lines() == [":spark 461 spark-ori USER :Not enough parameters"]
+    client.send("USER ori 0 * Ori")
+    assert client.numerics()[0] == "001"
 
 
 def test_after_registration_there_is_no_second_one():
@@ -198,6 +212,15 @@ def test_cap_req_is_all_or_nothing():
         ":spark CAP * ACK :message-tags server-time",
         "@time=1970-01-12T13:46:40.000Z :spark CAP * LIST :message-tags server-time",
     ]
+
+
+def test_a_long_request_is_acknowledged_in_full():
+    client = Network().connect()
+    client.send("CAP REQ :" + "-batch " * 71, "CAP REQ :")
+    *lines, last = client.lines()
+    assert last == ":spark CAP * ACK :"
+    assert [line.startswith(":spark CAP * ACK :-batch") for line in lines] == [True, True]
+    assert sum(line.count("-batch") for line in lines) == 71
 
 
 def test_a_capability_can_be_given_back_also_after_registration():

@@ -150,6 +150,62 @@ def test_without_the_capability_nobody_logs_in(network: Network):
     assert client.numerics() == ["904"]
 
 
+def test_aborting_drops_the_chunks_that_came_before(network: Network):
+    client = asking(network)
+    client.send("AUTHENTICATE *", "AUTHENTICATE PLAIN", f"AUTHENTICATE {'A' * 400}", "AUTHENTICATE *")
+    aborted = ":spark 906 * :SASL authentication aborted"
+    assert client.lines() == [aborted, "AUTHENTICATE +", aborted]
+    log_in(client)
+    assert client.lines() == ["AUTHENTICATE +", *LOGGED_IN]
+
+
+def test_after_400_bytes_the_response_goes_on_until_a_shorter_chunk(network: Network):
+    client = asking(network)
+    client.send("AUTHENTICATE PLAIN", f"AUTHENTICATE {'A' * 400}", f"AUTHENTICATE {'A' * 400}")
+    assert client.lines() == ["AUTHENTICATE +"]
+    client.send("AUTHENTICATE +")
+    assert client.lines() == FAILED
+
+
+def test_giving_up_the_capability_ends_the_exchange(network: Network):
+    client = asking(network)
+    client.send("AUTHENTICATE PLAIN", "CAP REQ -sasl", f"AUTHENTICATE {plain()}", "CAP REQ sasl")
+    assert client.numerics()[2] == "904"
+    client.lines()
+    log_in(client)
+    assert client.lines() == ["AUTHENTICATE +", *LOGGED_IN]
+
+
+def test_who_fails_to_log_in_again_stays_who_they_are(network: Network):
+    client = network.client("j", caps="sasl")
+    log_in(client)
+    log_in(client, password="wrong")
+    log_in(client)
+    assert client.lines()[-5:] == [
+        "AUTHENTICATE +",
+        ":spark 904 j :SASL authentication failed",
+        "AUTHENTICATE +",
+        ":spark 900 j j!j@spark Jilles :You are now logged in as Jilles",
+        ":spark 903 j :SASL authentication successful",
+    ]
+    assert client.session.user.account == "Jilles"
+
+
+def test_whoever_logs_in_says_so_as_who_they_were_before(network: Network, accounts: Accounts):
+    accounts.add("bo", "x")
+    other = network.client("other", "#a", caps="account-notify account-tag")
+    client = network.client("j", "#a", caps="sasl")
+    other.lines()
+    for response in (plain(), plain("bo", "x")):
+        client.send("AUTHENTICATE PLAIN", f"AUTHENTICATE {response}")
+    client.send("PRIVMSG #a :hi")
+    assert other.lines() == [
+        ":j!j@spark ACCOUNT Jilles",
+        "@account=Jilles :j!j@spark ACCOUNT bo",
+        "@account=bo :j!j@spark PRIVMSG #a :hi",
+    ]
+
+
 def test_registering_in_the_middle_aborts(network: Network):
     client = asking(network)
     client.send("NICK j", "USER j 0 * :j", "AUTHENTICATE PLAIN", "CAP END")

@@ -87,6 +87,18 @@ def test_time_info_links_and_motd():
     assert [line.split(" ")[1] for line in lines[3:]] == ["371", "371", "371", "374", "422"]
 
 
+def test_links_are_narrowed_down_by_a_mask():
+    ori = Network().client("spark-ori")
+    for asked, numerics in {
+        "sp*": ["364", "365"],
+        "thor": ["365"],
+        "spark *": ["364", "365"],
+        "thor *": ["402"],
+    }.items():
+        ori.send(f"LINKS {asked}")
+        assert ori.numerics() == numerics
+
+
 def test_stats_tell_how_long_the_server_is_up():
     network = Network()
     ori = network.client("spark-ori")
@@ -101,7 +113,7 @@ def test_stats_tell_how_long_the_server_is_up():
 
 
 @pytest.mark.parametrize(
-    "command", ["ADMIN", "INFO", "LIST *", "LUSERS *", "MOTD", "STATS u", "TIME", "VERSION"]
+    "command", ["ADMIN", "INFO", "LIST *", "LUSERS *", "MOTD", "NAMES #a", "STATS u", "TIME", "VERSION"]
 )
 def test_a_question_may_name_this_server_and_no_other(command: str):
     ori = Network().client("spark-ori")
@@ -119,7 +131,7 @@ def test_help_explains_a_command():
         assert ori.lines() == [
             ":spark 704 spark-ori WHOWAS :The WHOWAS command",
             ":spark 705 spark-ori WHOWAS :",
-            ":spark 705 spark-ori WHOWAS :WHOWAS nick [count]",
+            ":spark 705 spark-ori WHOWAS :WHOWAS nick,nick [count [server]]",
             ":spark 706 spark-ori WHOWAS :Who had a nick before.",
         ]
 

@@ -83,10 +83,10 @@ def test_an_echo_comes_to_those_who_asked():
 
 def test_one_may_write_to_oneself():
     network = Network()
-    for caps in ("", "echo-message"):
+    for caps, times in (("", 1), ("echo-message", 2)):
         ori = network.client("spark-ori", caps=caps)
         ori.send("PRIVMSG spark-ori :note to self")
-        assert ori.lines() == [":spark-ori!ori@spark PRIVMSG spark-ori :note to self"]
+        assert ori.lines() == [":spark-ori!ori@spark PRIVMSG spark-ori :note to self"] * times
         ori.drop()
 
 
@@ -111,8 +111,8 @@ def test_client_only_tags_pass_between_those_who_have_tags_and_others_do_not():
     bo.lines()
     ori.send(r"@+reply=x\sy;time=1;fake=2 PRIVMSG #a :hi", "@+typing=active TAGMSG #a")
     assert bo.lines() == [
-        r"@+reply=x\sy;msgid=m4 :spark-ori!ori@spark PRIVMSG #a :hi",
-        "@+typing=active;msgid=m5 :spark-ori!ori@spark TAGMSG #a",
+        r"@msgid=m4;+reply=x\sy :spark-ori!ori@spark PRIVMSG #a :hi",
+        "@msgid=m5;+typing=active :spark-ori!ori@spark TAGMSG #a",
     ]
     assert lea.lines() == [":spark-ori!ori@spark PRIVMSG #a :hi"]
     lea.send("@+reply=x PRIVMSG #a :not negotiated")
@@ -130,12 +130,21 @@ def test_a_text_that_no_longer_fits_behind_the_mask_is_cut_between_characters():
 
 def test_input_that_is_not_utf8_is_refused_whole():
     network = Network()
-    ori, bo = network.client("spark-ori", "#a", caps="standard-replies"), network.client("spark-bo", "#a")
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
     ori.lines()
-    ori.send_bytes(b"PRIVMSG #a :caf\xe9\r\n")
-    bo.send_bytes(b"PRIVMSG #a :caf\xe9\r\n")
-    assert ori.lines() == [":spark FAIL * INVALID_UTF8 :Your line is not UTF-8 and was dropped"]
-    assert bo.lines() == [":spark NOTICE spark-bo :Your line is not UTF-8 and was dropped"]
+    ori.send_bytes(b"@a PRIVMSG #a :caf\xe9\r\ncaf\xe9 #a\r\n")
+    assert ori.lines() == [
+        ":spark FAIL PRIVMSG INVALID_UTF8 :Your line is not UTF-8 and was dropped",
+        ":spark FAIL * INVALID_UTF8 :Your line is not UTF-8 and was dropped",
+    ]
+    assert bo.lines() == []
+
+
+@pytest.mark.parametrize("command", ["NOSUCH", "N0SUCH", "1234", "NO_SUCH", "É"])
+def test_what_is_no_command_is_unknown(command: str):
+    ori = Network().client("spark-ori")
+    ori.send(f"{command.lower()} x y")
+    assert ori.lines() == [f":spark 421 spark-ori {command} :Unknown command"]
 
 
 def test_a_character_cut_by_a_packet_arrives_whole():
@@ -156,9 +165,7 @@ def test_an_overlong_line_is_answered_and_does_nothing():
     assert bo.lines() == []
 
 
-@pytest.mark.parametrize(
-    "raw", [b"PRIVMSG #a :a\0b\r\n", b"PRIVMSG #a :a\rQUIT\r\n", b":x\r\n", b"@a\r\n", b"\xff\r\n"]
-)
+@pytest.mark.parametrize("raw", [b"PRIVMSG #a :a\0b\r\n", b"PRIVMSG #a :a\rQUIT\r\n", b":x\r\n", b"@a\r\n"])
 def test_hostile_bytes_are_answered_and_do_nothing(raw: bytes):
     network = Network()
     ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
@@ -177,15 +184,14 @@ def test_a_reader_that_stops_is_closed_alone():
     while not stuck.is_closed:
         ori.send(f"PRIVMSG #a :{'x' * 400}")
         said += 1
-        network.ircd.drain()
-        network.ircd.held_back(stuck.session)
-        network.ircd.drain()
-        lines = healthy.session.take_output().decode().split("\r\n")[:-1]
+        network.flush()
+        network.ircd.held_back(stuck.session, stuck.unread_bytes)
+        lines = healthy.lines()
         if not stuck.is_closed:
             assert len(lines) == 1
     assert said < 50
     assert lines[-1] == ":spark-stuck!stuck@spark QUIT :SendQ exceeded"
-    assert stuck.session.take_output() == b"ERROR :Closing Link: spark (SendQ exceeded)\r\n"
+    assert stuck.lines()[-1] == "ERROR :Closing Link: spark (SendQ exceeded)"
     ori.send("PRIVMSG #a :still here")
     assert healthy.lines() == [":spark-ori!ori@spark PRIVMSG #a :still here"]
 
@@ -201,9 +207,9 @@ def test_a_mention_is_flagged_to_readers_with_tags():
     claude.lines()
     ori.send("PRIVMSG #ops :@Spark-Claude and @spark-bo: look at the disk", "NOTICE #ops :@spark-bo done")
     assert claude.lines() == [
-        "@agentirc.dev/mentions=spark-claude,spark-bo;msgid=m4 "
+        "@msgid=m4;agentirc.dev/mentions=spark-claude,spark-bo "
         ":spark-ori!ori@spark PRIVMSG #ops :@Spark-Claude and @spark-bo: look at the disk",
-        "@agentirc.dev/mentions=spark-bo;msgid=m5 :spark-ori!ori@spark NOTICE #ops :@spark-bo done",
+        "@msgid=m5;agentirc.dev/mentions=spark-bo :spark-ori!ori@spark NOTICE #ops :@spark-bo done",
     ]
     assert bo.lines() == [
         ":spark-ori!ori@spark PRIVMSG #ops :@Spark-Claude and @spark-bo: look at the disk",

@@ -10,7 +10,7 @@ def told(network: Network, version: str = "302", *, is_secure: bool = False, is_
     client = network.connect("192.0.2.1")
     client.session.is_secure, client.session.is_local = is_secure, is_local
     client.send(f"CAP LS {version}".strip())
-    words = " ".join(client.lines()).split()
+    words = " ".join(client.lines()).replace(" :", " ").split()
     return next((word for word in words if word.startswith("sts")), "")
 
 

@@ -66,6 +66,30 @@ def test_who_with_o_finds_operators_of_the_server():
     assert bo.numerics() == ["315"]
 
 
+@pytest.mark.parametrize(
+    ("mask", "found"),
+    [
+        ("spark-ori!*@*", True),
+        ("ori@SPARK", True),
+        ("*!o?i@*", True),
+        ("spark-ori!bo@*", False),
+        ("*@thor", False),
+        ("ori", True),
+        ("SPARK", True),
+        ("s*k-ori", True),
+        ("s*i@s", False),
+    ],
+)
+def test_a_mask_is_compared_with_all_of_somebody_or_with_any_part(mask: str, found: bool):
+    network = Network()
+    bo = network.client("spark-bo")
+    network.client("spark-ori")
+    bo.send(f"WHO {mask}")
+    *lines, end = bo.lines()
+    assert any(" spark-ori H " in line for line in lines) is found
+    assert end == f":spark 315 spark-bo {mask} :End of WHO list"
+
+
 def test_a_mask_with_many_stars_costs_nothing():
     network = Network()
     ori = network.client("spark-ori")
@@ -111,7 +135,7 @@ def test_a_secret_channel_is_not_listed_to_strangers():
 @pytest.mark.parametrize(
     ("fields", "answer"),
     [
-        ("%tcuihsnflar,42", "42 #a ori 255.255.255.255 spark spark spark-ori H@ 7 0 :Ori of Spark"),
+        ("%tcuihsnfdlaor,42", "42 #a ori 255.255.255.255 spark spark spark-ori H@ 0 7 0 n/a :Ori of Spark"),
         ("%ralfnshiuct,42", "42 #a ori 255.255.255.255 spark spark spark-ori H@ 7 0 :Ori of Spark"),
         ("%na", "spark-ori 0"),
         ("%nt,7", "7 spark-ori"),

@@ -46,11 +46,14 @@ def test_where_somebody_comes_from_is_told_to_themselves_and_to_operators():
         ":spark 378 spark-ori spark-ori :is connecting from *@spark test",
         ":spark 379 spark-ori spark-ori :is using modes +i",
     ]
+    ori.session.fingerprint = "ab12"
     bo.send("WHOIS spark-ori")
-    assert not {"378", "379"} & set(bo.numerics())
+    assert not {"276", "378", "379"} & set(bo.numerics())
     network.ircd.state.set_user_mode(bo.session.user, UserMode.OPERATOR, present=True)
     bo.send("WHOIS spark-ori")
-    assert {"378", "379"} <= set(bo.numerics())
+    assert {"276", "378", "379"} <= set(bo.numerics())
+    ori.send("WHOIS spark-ori")
+    assert ":spark 276 spark-ori spark-ori :has client certificate fingerprint ab12" in ori.lines()
 
 
 def test_channels_are_told_to_those_who_may_know_them():

@@ -1,11 +1,16 @@
 """The server's core in memory: clients type lines and read what they get. No sockets, no waiting."""
 
+from collections.abc import Callable, Mapping
+
 from culture.config.ircd import IrcdConfig, Limits
 from culture.ircd.auth import Authenticator
+from culture.ircd.commands.skills import skill_commands
 from culture.ircd.commands.table import COMMANDS
-from culture.ircd.core import Ircd
+from culture.ircd.core import NO_PASSWORDS, Ircd
+from culture.ircd.delivery import joined
 from culture.ircd.ids import new_ids
-from culture.ircd.session import Phase
+from culture.ircd.session import Phase, Session
+from culture.ircd.skills import NO_SKILLS, Skills
 from culture.protocol.framing import LineBuffer
 
 
@@ -29,25 +34,43 @@ class Network:
         password: str = "",
         limits: Limits | None = None,
         authenticator: Authenticator | None = None,
+        oper_passwords: Mapping[str, str] = NO_PASSWORDS,
+        on_rehash: Callable[[], object] = lambda: None,
+        skills: Skills = NO_SKILLS,
         **config: object,
     ) -> None:
         self.clock = Clock()
         self._authenticator = authenticator
         self.ircd = Ircd(
             IrcdConfig(**{"name": "spark", "limits": limits or Limits(), **config}),
-            COMMANDS,
+            {**COMMANDS, **skill_commands(skills)},
             clock=self.clock,
             timer=self.clock,
             new_id=new_ids("m"),
             version="1.0",
             password=password,
+            oper_passwords=oper_passwords,
+            on_rehash=on_rehash,
+            skills=skills,
         )
+
+    def flush(self) -> None:
+        """As the driver does it: what the server has for its clients is written."""
+        while pending := self.ircd.drain():
+            for session, output in pending.items():
+                if session.write is not None:
+                    session.write(joined(output))
+        self.ircd.delivered()
 
     def answer(self) -> None:
         """What the server asks of the outside is answered, as soon as all that was sent has arrived."""
         while questions := self.ircd.take_questions():
+            # An answer knows what was written down.
+            self.flush()
             for question in questions:
-                if self._authenticator is None:
+                if question.of == "skills":
+                    self.ircd.answered(question, question.ask(None))
+                elif self._authenticator is None:
                     self.ircd.unanswered(question)
                 else:
                     self.ircd.answered(question, question.ask(self._authenticator))
@@ -55,6 +78,15 @@ class Network:
     def connect(self, host: str = "spark") -> "Client":
         """A connection that has said nothing yet."""
         return Client(self, host)
+
+    def adopt(self, session: Session) -> "Client":
+        """A connection to a session that is there already."""
+        client = self.connect()
+        client.session.write = None
+        client.drop()
+        client.session = session
+        session.write = client.write
+        return client
 
     def client(self, nick: str, *channels: str, caps: str = "") -> "Client":
         """A client that is registered and in its channels, with nothing left to read."""
@@ -77,6 +109,10 @@ class Client:
         self._ircd = network.ircd
         self._framing = LineBuffer()
         self.session = network.ircd.connect(host, "test")
+        self._unread = bytearray()
+        """What was written to it, and not read yet."""
+        self.write = self._unread.extend
+        self.session.write = self.write
 
     def send(self, *lines: str) -> None:
         for line in lines:
@@ -92,8 +128,14 @@ class Client:
 
     def lines(self) -> list[str]:
         """What arrived since the last look."""
-        self._ircd.drain()
-        return self.session.take_output().decode().split("\r\n")[:-1]
+        self._network.flush()
+        lines = self._unread.decode().split("\r\n")[:-1]
+        self._unread.clear()
+        return lines
+
+    @property
+    def unread_bytes(self) -> int:
+        return len(self._unread)
 
     def numerics(self) -> list[str]:
         return [line.split(" ")[1] for line in self.lines()]

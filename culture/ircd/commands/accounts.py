@@ -5,6 +5,7 @@ from functools import partial
 from culture.ircd.auth import Creation
 from culture.ircd.commands.authentication import log_in
 from culture.ircd.core import Ircd
+from culture.ircd.failures import Failure
 from culture.ircd.offers import may_register_before_connect
 from culture.ircd.session import Phase, Session
 from culture.ircd.user import UNNAMED
@@ -23,52 +24,59 @@ def register(ircd: Ircd, session: Session, line: Line) -> None:
     wanted, _, password = line.params[:3]
     nick = session.user.nick
     fail = partial(_fail, ircd, session, "REGISTER")
-    if not ircd.config.accounts.registration:
-        fail("TEMPORARILY_UNAVAILABLE", wanted, "Accounts are made by those who run this server")
-    elif session.phase is Phase.REGISTERING and not may_register_before_connect(ircd.config):
-        fail("COMPLETE_CONNECTION_REQUIRED", "Finish connecting first")
-    elif session.user.account is not None:
-        fail("ALREADY_AUTHENTICATED", session.user.account, "You are logged in already")
-    elif nick == UNNAMED:
-        fail("NEED_NICK", "*", "Choose a nick first")
-    elif wanted != "*" and fold(wanted) != fold(nick):
-        fail("ACCOUNT_NAME_MUST_BE_NICK", wanted, "An account is called as its maker is")
-    else:
-        ircd.ask(
-            session,
-            lambda authenticator: authenticator.create_account(nick, password),
-            partial(_made, ircd, session, nick),
-            unavailable=partial(fail, "TEMPORARILY_UNAVAILABLE", nick, "No account can be made right now"),
-        )
+    try:
+        _check_open(ircd, session, wanted)
+        _check_name(wanted, nick)
+    except Failure as failure:
+        fail(failure)
+        return
+    unavailable = Failure("TEMPORARILY_UNAVAILABLE", nick, text="No account can be made right now")
+    ircd.ask(
+        session,
+        lambda authenticator: authenticator.create_account(nick, password),
+        partial(_made, ircd, session, nick),
+        unavailable=partial(fail, unavailable),
+    )
 
 
 def verify(ircd: Ircd, session: Session, line: Line) -> None:
     """No account waits for a code here."""
-    if session.user.account is not None:
-        _fail(
-            ircd,
-            session,
-            "VERIFY",
-            "ALREADY_AUTHENTICATED",
-            session.user.account,
-            "You are logged in already",
+    account = line.param(0)
+    try:
+        _check_open(ircd, session, account)
+        raise Failure("INVALID_CODE", account, text="No account waits for a code")
+    except Failure as failure:
+        _fail(ircd, session, "VERIFY", failure)
+
+
+def _check_open(ircd: Ircd, session: Session, account: str) -> None:
+    if not ircd.config.accounts.registration:
+        raise Failure(
+            "TEMPORARILY_UNAVAILABLE", account, text="Accounts are made by those who run this server"
         )
-    else:
-        _fail(ircd, session, "VERIFY", "INVALID_CODE", line.param(0), "No account waits for a code")
+    if session.phase is Phase.REGISTERING and not may_register_before_connect(ircd.config):
+        raise Failure("COMPLETE_CONNECTION_REQUIRED", text="Finish connecting first")
+    if session.user.account is not None:
+        raise Failure("ALREADY_AUTHENTICATED", session.user.account, text="You are logged in already")
+
+
+def _check_name(wanted: str, nick: str) -> None:
+    if nick == UNNAMED:
+        raise Failure("NEED_NICK", "*", text="Choose a nick first")
+    if wanted != "*" and fold(wanted) != fold(nick):
+        raise Failure("ACCOUNT_NAME_MUST_BE_NICK", wanted, text="An account is called as its maker is")
 
 
 def _made(ircd: Ircd, session: Session, account: str, creation: Creation) -> None:
     if creation is not Creation.DONE:
         code, text = _REFUSALS[creation]
-        _fail(ircd, session, "REGISTER", code, account, text)
+        _fail(ircd, session, "REGISTER", Failure(code, account, text=text))
         return
     done = format_line("REGISTER", "SUCCESS", account, "The account is made", source=ircd.name, trailing=True)
     ircd.send(session, done)
-    log_in(ircd, session, account)
+    ircd.notes.add("account-made", session, f"made the account '{account}'", account=account)
+    log_in(ircd, session, account, "REGISTER")
 
 
-def _fail(ircd: Ircd, session: Session, command: str, code: str, *params: str) -> None:
-    """Always as FAIL: whoever sends these commands knows it from their specification."""
-    *context, text = params
-    shown = [word if word and " " not in word and not word.startswith(":") else "*" for word in context]
-    ircd.send(session, format_line("FAIL", command, code, *shown, text, source=ircd.name, trailing=True))
+def _fail(ircd: Ircd, session: Session, command: str, failure: Failure) -> None:
+    ircd.send(session, failure.line(command, ircd.name))

@@ -46,21 +46,40 @@ def _send_invites(ircd: Ircd, session: Session) -> None:
 
 
 def kick(ircd: Ircd, session: Session, line: Line) -> None:
+    """All from one channel, one from several, or each from its own (RFC 2812 section 3.2.8)."""
+    names, nicks = line.param(0).split(","), line.param(1).split(",")
+    reason = cut(line.param(2), ircd.limits.kick_length) or session.user.nick
+    if len(names) == 1:
+        _kick_from(ircd, session, names[0], line.param(1), reason)
+        return
+    if len(nicks) == 1:
+        nicks *= len(names)
+    if len(names) != len(nicks):
+        raise need_more_params("KICK")
+    for name, nick in zip(names, nicks, strict=True):
+        try:
+            _kick_from(ircd, session, name, nick, reason)
+        except Refusal as refusal:
+            ircd.refuse(session, refusal)
+
+
+def _kick_from(ircd: Ircd, session: Session, name: str, nicks: str, reason: str) -> None:
     kicker = session.user
-    channel = require_membership(ircd, session, line.param(0))
+    channel = require_membership(ircd, session, name)
     if not channel.may_moderate(kicker):
         raise not_channel_operator(channel.name)
-    reason = cut(line.param(2), ircd.limits.kick_length) or kicker.nick
 
     def kick_one(ircd: Ircd, session: Session, nick: str) -> None:
         user = ircd.state.find_user(nick)
-        if user is None or user not in channel.members:
-            raise Refusal(ERR_USERNOTINCHANNEL, nick, channel.name, "They aren't on that channel")
+        if user is None:
+            raise no_such_nick(nick)
+        if user not in channel.members:
+            raise Refusal(ERR_USERNOTINCHANNEL, user.nick, channel.name, "They aren't on that channel")
         if not _may_kick(channel.rank(kicker), channel.rank(user)):
             raise not_channel_operator(channel.name)
         ircd.publish(Kicked(kicker, channel, user, reason))
 
-    for_each_target(ircd, session, line.param(1), kick_one)
+    for_each_target(ircd, session, "KICK", nicks, kick_one)
 
 
 def _may_kick(kicker: int, kicked: int) -> bool:

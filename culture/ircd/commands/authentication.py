@@ -6,10 +6,12 @@ from functools import partial
 from culture.ircd.core import Ircd
 from culture.ircd.events import AccountChanged
 from culture.ircd.offers import mechanisms
+from culture.ircd.publishing import tell_login
 from culture.ircd.refusal import Refusal
 from culture.ircd.sasl.exchange import EMPTY, MECHANISMS, Exchange, ResponseTooLong, chunks
 from culture.ircd.sasl.step import Ask, Challenge, LoggedIn, SaslFailure, Step
 from culture.ircd.session import Phase, Session
+from culture.names import is_nick
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import (
@@ -27,6 +29,7 @@ ABORT = "*"
 def authenticate(ircd: Ircd, session: Session, line: Line) -> None:
     said = line.param(0)
     if Cap.SASL not in session.caps:
+        session.exchange = None
         raise Refusal(ERR_SASLFAIL, "SASL authentication failed: request the sasl capability first")
     if said == ABORT:
         session.exchange = None
@@ -40,17 +43,22 @@ def authenticate(ircd: Ircd, session: Session, line: Line) -> None:
         session.exchange = None
         raise Refusal(ERR_SASLTOOLONG, "SASL message too long") from None
     except SaslFailure:
-        _failed(ircd, session)
+        _failed(ircd, session, session.exchange)
         return
     if response is not None:
-        _take(ircd, session, partial(session.exchange.mechanism.respond, response))
+        _take(ircd, session, session.exchange, partial(session.exchange.mechanism.respond, response))
 
 
-def log_in(ircd: Ircd, session: Session, account: str) -> None:
+def log_in(ircd: Ircd, session: Session, account: str, mechanism: str) -> None:
     """Whoever shares a channel with the client is told, if it is in any."""
     user = session.user
+    ircd.notes.add(
+        "login-succeeded", session, f"is logged in as '{account}'", account=account, mechanism=mechanism
+    )
     if session.phase is Phase.REGISTERED and user.account != account:
+        published = dict(ircd.state.metadata.of(user))
         ircd.publish(AccountChanged(user, account))
+        tell_login(ircd, user, published)
     user.account = account
     mask = f"{user.nick}!{user.username or '*'}@{user.host}"
     ircd.reply(session, RPL_LOGGEDIN, mask, account, f"You are now logged in as {account}")
@@ -68,17 +76,18 @@ def _begin(ircd: Ircd, session: Session, name: str) -> None:
     if name not in available:
         ircd.reply(session, RPL_SASLMECHS, ",".join(available), "are available SASL mechanisms")
         raise Refusal(ERR_SASLFAIL, "SASL authentication failed: unknown mechanism")
-    session.exchange = Exchange(MECHANISMS[name](session.fingerprint))
+    _, make = MECHANISMS[name]
+    session.exchange = Exchange(name, make(session.fingerprint))
     # All of them begin with the client.
     _send(ircd, session, EMPTY)
 
 
-def _take(ircd: Ircd, session: Session, decide: Callable[[], Step]) -> None:
+def _take(ircd: Ircd, session: Session, exchange: Exchange, decide: Callable[[], Step]) -> None:
     """Carries out what the mechanism decides."""
     try:
         step = decide()
     except SaslFailure:
-        _failed(ircd, session)
+        _failed(ircd, session, exchange)
         return
     match step:
         case Challenge(data):
@@ -86,18 +95,21 @@ def _take(ircd: Ircd, session: Session, decide: Callable[[], Step]) -> None:
                 _send(ircd, session, chunk)
         case LoggedIn(account):
             session.exchange = None
-            log_in(ircd, session, account)
+            log_in(ircd, session, account, exchange.name)
             ircd.reply(session, RPL_SASLSUCCESS, "SASL authentication successful")
         case Ask(ask, then):
             ircd.ask(
                 session,
                 ask,
-                lambda answer: _take(ircd, session, partial(then, answer)),
-                unavailable=partial(_failed, ircd, session),
+                lambda answer: _take(ircd, session, exchange, partial(then, answer)),
+                unavailable=partial(_failed, ircd, session, exchange),
             )
 
 
-def _failed(ircd: Ircd, session: Session) -> None:
+def _failed(ircd: Ircd, session: Session, exchange: Exchange) -> None:
+    claimed = exchange.mechanism.claimed
+    account = claimed if is_nick(claimed) else None
+    ircd.notes.add("login-failed", session, "did not log in", account=account, mechanism=exchange.name)
     session.exchange = None
     ircd.reply(session, ERR_SASLFAIL, "SASL authentication failed")
     count_failure(ircd, session)

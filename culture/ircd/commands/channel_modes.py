@@ -6,7 +6,7 @@ from culture.ircd.bans import MASK_LISTS, MaskList, complete_mask
 from culture.ircd.channel import FLAGS, RANKS, STATUSES, Channel, Flag, Setting, Status
 from culture.ircd.core import Ircd
 from culture.ircd.events import ModesChanged
-from culture.ircd.modes import KEY_LENGTH, MOST_PARAMETERS, Effective, read_changes
+from culture.ircd.modes import CHANNEL_LETTERS, KEY_LENGTH, MOST_PARAMETERS, Effective, read_changes
 from culture.ircd.refusal import Refusal, need_more_params, no_such_nick, not_channel_operator, not_on_channel
 from culture.ircd.session import Session
 from culture.ircd.text import room_behind
@@ -46,11 +46,15 @@ def change_modes(ircd: Ircd, session: Session, channel: Channel, letters: str, p
     # Each refusal once: a line full of the same mistake is answered by one line.
     refused: set[tuple[str, ...]] = set()
     for adding, letter in read_changes(letters):
-        param = next(waiting, None) if _takes_parameter(adding, letter) else None
+        takes_parameter = _takes_parameter(adding, letter)
+        param = next(waiting, None) if takes_parameter else None
+        if takes_parameter and param is None and len(params) > MOST_PARAMETERS:
+            # Its parameter is one too many.
+            continue
         if letter in MASK_LISTS and param is None:
             lists[MaskList(letter)] = None
             continue
-        if not channel.may_moderate(session.user):
+        if letter in CHANNEL_LETTERS and not channel.may_moderate(session.user):
             raise not_channel_operator(channel.name)
         try:
             changes.make(adding, letter, param)

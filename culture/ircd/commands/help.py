@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from culture.ircd.commands.manual import MANUAL
 from culture.ircd.core import Ircd
 from culture.ircd.refusal import Refusal
 from culture.ircd.session import Session
@@ -12,46 +13,11 @@ from culture.protocol.numerics import ERR_HELPNOTFOUND, RPL_ENDOFHELP, RPL_HELPS
 
 INDEX: Final = "INDEX"
 
-TOPICS: Final[dict[str, tuple[str, str]]] = {
-    "ADMIN": ("ADMIN [server]", "Who runs this server."),
-    "AWAY": ("AWAY [:text]", "Tells others that you are away, or without a text that you are back."),
-    "CAP": ("CAP LS [302] | LIST | REQ :caps | END", "Negotiates the capabilities of your client."),
-    "HELP": ("HELP [command]", "What a command does."),
-    "INFO": ("INFO", "What this server is."),
-    "INVITE": ("INVITE [nick #channel]", "Invites somebody to a channel, or lists your invitations."),
-    "ISON": ("ISON nick ...", "Which of these people are here."),
-    "JOIN": ("JOIN #a,#b [key,key]", "Joins channels. JOIN 0 leaves all of them."),
-    "KICK": ("KICK #channel nick,nick [:reason]", "Removes people from a channel of yours."),
-    "KILL": ("KILL nick :reason", "Closes somebody's connection. For operators of the server."),
-    "LINKS": ("LINKS", "The servers of this network."),
-    "LIST": ("LIST [#a,*mask*,!*mask*,>n,<n,C>n,T<n]", "Channels, with size and topic."),
-    "LUSERS": ("LUSERS", "How many people are here."),
-    "MODE": ("MODE target [changes [parameters]]", "Shows or changes the modes of a channel, or yours."),
-    "MONITOR": ("MONITOR + nick,nick | - nick,nick | C | L | S", "Tells you when people come and go."),
-    "MOTD": ("MOTD", "The message of the day."),
-    "NAMES": ("NAMES #a,#b", "Who is in a channel."),
-    "NICK": ("NICK nick", "Changes your nick."),
-    "NOTICE": ("NOTICE target,target :text", "As PRIVMSG, and never answered by a program."),
-    "OPER": ("OPER name [password]", "Makes you an operator of the server."),
-    "PART": ("PART #a,#b [:reason]", "Leaves channels."),
-    "PING": ("PING token", "Answered by PONG with the same token."),
-    "PRIVMSG": ("PRIVMSG target,target :text", "Says something to channels and people. @nick calls one."),
-    "QUIT": ("QUIT [:reason]", "Ends your connection."),
-    "REGISTER": ("REGISTER * * :password", "Makes an account that is called as you are."),
-    "REHASH": ("REHASH", "Lets the server read its configuration again. For operators of the server."),
-    "SETNAME": ("SETNAME :real name", "Changes your real name."),
-    "STATS": ("STATS u", "How long this server has been up."),
-    "TAGMSG": ("TAGMSG target,target", "Sends tags without a text."),
-    "TIME": ("TIME", "What time it is here."),
-    "TOPIC": ("TOPIC #channel [:text]", "Shows or sets the topic of a channel."),
-    "USERHOST": ("USERHOST nick ...", "Where up to five people come from."),
-    "VERSION": ("VERSION", "The version of this server, and what it supports."),
-    "WALLOPS": ("WALLOPS :text", "To everyone with user mode w. For operators of the server."),
-    "WHO": ("WHO [mask [o][%fields[,token]]]", "Finds people by channel, nick or mask."),
-    "WHOIS": ("WHOIS nick", "Who somebody is, and in which channels."),
-    "WHOWAS": ("WHOWAS nick [count]", "Who had a nick before."),
+TOPICS: Final = {
+    name: (f"{name} {entry.forms}".rstrip(), entry.purpose)
+    for name, entry in MANUAL.items()
+    if entry.is_for_people
 }
-"""A command's grammar and purpose. What only programs type has no entry."""
 
 
 def help_(ircd: Ircd, session: Session, line: Line) -> None:

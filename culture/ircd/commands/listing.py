@@ -1,7 +1,7 @@
 """LIST: which channels there are."""
 
 from culture.ircd.core import Ircd
-from culture.ircd.elist import read_conditions
+from culture.ircd.elist import narrows_down, read_conditions
 from culture.ircd.session import Session
 from culture.ircd.targets import require_server
 from culture.protocol.line import Line
@@ -9,8 +9,14 @@ from culture.protocol.numerics import RPL_LIST, RPL_LISTEND, RPL_LISTSTART
 
 
 def list_(ircd: Ircd, session: Session, line: Line) -> None:
-    require_server(ircd, line.param(1))
-    is_wanted = read_conditions(line.param(0).split(","), ircd.clock())
+    words = line.param(0).split(",")
+    more = line.param(1).split(",")
+    if all(map(narrows_down, more)):
+        words += more
+    else:
+        # RFC 2812 section 3.2.6; modern clients have conditions there.
+        require_server(ircd, line.param(1))
+    is_wanted = read_conditions(words, ircd.clock())
     ircd.reply(session, RPL_LISTSTART, "Channel", "Users  Name")
     for channel in ircd.state.channels.values():
         if channel.is_visible_to(session.user) and is_wanted(channel):

@@ -18,5 +18,5 @@ def ignore(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def quit_(ircd: Ircd, session: Session, line: Line) -> None:
-    reason = line.param(0)
-    ircd.close(session, f"Quit: {reason}" if reason else "Quit")
+    # Also where no reason is given: others see that it was no accident.
+    ircd.close(session, f"Quit: {line.param(0)}")

@@ -1,12 +1,14 @@
 """JOIN, PART, NAMES and TOPIC: being in a channel."""
 
 from culture.ircd.channel import Channel, Flag, Setting, Topic
+from culture.ircd.commands.markread import tell_marker
 from culture.ircd.core import Ircd
 from culture.ircd.events import AwayChanged, Joined, Parted, TopicChanged
+from culture.ircd.publishing import send_on_join
 from culture.ircd.refusal import Refusal, no_such_channel, not_channel_operator, not_on_channel
 from culture.ircd.session import Session
-from culture.ircd.targets import for_each_target, require_channel, require_membership
-from culture.ircd.text import cut, pack, room_behind
+from culture.ircd.targets import for_each_target, require_channel, require_membership, require_server
+from culture.ircd.text import cut, one_word, pack, room_behind
 from culture.ircd.user import User
 from culture.names import is_channel
 from culture.protocol.capabilities import Cap
@@ -25,6 +27,9 @@ from culture.protocol.numerics import (
     RPL_TOPICWHOTIME,
 )
 
+_NAMELESS = frozenset({Cap.NO_IMPLICIT_NAMES, Cap.NO_IMPLICIT_NAMES_DRAFT})
+"""Under its final name, and under the one that clients know it by from before."""
+
 
 def join(ircd: Ircd, session: Session, line: Line) -> None:
     if line.param(0) == "0":
@@ -38,7 +43,7 @@ def join(ircd: Ircd, session: Session, line: Line) -> None:
     def join_one(ircd: Ircd, session: Session, name: str) -> None:
         _join_one(ircd, session, name, keys.get(name, ""))
 
-    for_each_target(ircd, session, line.param(0), join_one)
+    for_each_target(ircd, session, "JOIN", line.param(0), join_one)
 
 
 def _join_one(ircd: Ircd, session: Session, name: str, key: str) -> None:
@@ -54,9 +59,17 @@ def _join_one(ircd: Ircd, session: Session, name: str, key: str) -> None:
     ircd.publish(Joined(user, channel))
     if user.away:
         ircd.publish(AwayChanged(user, user.away, newcomer_to=channel))
+    send_welcome(ircd, session, channel)
+
+
+def send_welcome(ircd: Ircd, session: Session, channel: Channel) -> None:
+    """What a client reads of a channel that it is in from now on."""
     if channel.topic:
         _send_topic(ircd, session, channel)
-    _send_names(ircd, session, channel)
+    tell_marker(ircd, session, channel)
+    if session.caps.isdisjoint(_NAMELESS):
+        _send_names(ircd, session, channel)
+    send_on_join(ircd, session, channel)
 
 
 def _check_admission(channel: Channel, user: User, key: str) -> None:
@@ -85,18 +98,20 @@ def part(ircd: Ircd, session: Session, line: Line) -> None:
         channel = require_membership(ircd, session, name)
         ircd.publish(Parted(session.user, channel, reason))
 
-    for_each_target(ircd, session, line.param(0), part_one)
+    for_each_target(ircd, session, "PART", line.param(0), part_one)
 
 
 def names(ircd: Ircd, session: Session, line: Line) -> None:
+    require_server(ircd, line.param(1))
+
     def names_of_one(ircd: Ircd, session: Session, name: str) -> None:
         channel = ircd.state.find_channel(name)
         if channel and channel.is_visible_to(session.user):
             _send_names(ircd, session, channel)
         else:
-            ircd.reply(session, RPL_ENDOFNAMES, name, "End of /NAMES list")
+            ircd.reply(session, RPL_ENDOFNAMES, one_word(name), "End of /NAMES list")
 
-    for_each_target(ircd, session, line.param(0) or "*", names_of_one)
+    for_each_target(ircd, session, "NAMES", line.param(0) or "*", names_of_one)
 
 
 def topic(ircd: Ircd, session: Session, line: Line) -> None:

@@ -3,7 +3,7 @@
 from culture.ircd.commands.channel_modes import change_modes
 from culture.ircd.core import Ircd
 from culture.ircd.modes import Effective, read_changes
-from culture.ircd.refusal import Refusal, no_such_nick
+from culture.ircd.refusal import Refusal, need_more_params, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.targets import require_channel
 from culture.ircd.user import GRANTED, USER_MODES, UserMode
@@ -19,6 +19,8 @@ from culture.protocol.numerics import (
 
 def mode(ircd: Ircd, session: Session, line: Line) -> None:
     target, *changes = line.params
+    if not target:
+        raise need_more_params("MODE")
     if not target.startswith("#"):
         _user_mode(ircd, session, target, changes[0] if changes else "")
         return

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from culture.ircd.core import Ircd
+from culture.ircd.publishing import send_of_watched
 from culture.ircd.refusal import Refusal, need_more_params
 from culture.ircd.session import Session
 from culture.ircd.targets import split_targets
@@ -37,6 +38,9 @@ def _add(ircd: Ircd, session: Session, targets: str) -> None:
         has_room = ircd.state.watchers.add(session.user, nick, most)
         (added if has_room else refused).append(nick)
     _send_status(ircd, session, added)
+    for nick in added:
+        if (user := ircd.state.find_user(nick)) is not None:
+            send_of_watched(ircd, session, user)
     if refused:
         raise Refusal(ERR_MONLISTFULL, str(most), ",".join(refused), "Monitor list is full")
 

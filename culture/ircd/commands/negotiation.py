@@ -28,7 +28,7 @@ def cap(ircd: Ircd, session: Session, line: Line) -> None:
 
 def announce_offers(ircd: Ircd, before: IrcdConfig) -> None:
     """The configuration changed: who listens learns what is new, and loses what is gone (cap-notify)."""
-    old, new = offered(before), offered(ircd.config)
+    old, new = offered(before, ircd.skills.caps), offered(ircd.config, ircd.skills.caps)
     gone = [cap for cap in old if cap not in new]
     come = [_with_value(cap, value) for cap, value in new.items() if old.get(cap) != value]
     for session in ircd.sessions:
@@ -46,29 +46,29 @@ def _with_value(cap: Cap, value: str) -> str:
 
 def _ls(ircd: Ircd, session: Session, line: Line) -> None:
     _suspend_registration(session)
-    version = line.param(1)
-    if version.isdecimal():
-        # A client may raise its version later on, never lower it.
-        session.cap_version = max(session.cap_version, int(version))
+    version = int(line.param(1)) if line.param(1).isdecimal() else 0
+    # A client may raise its version later on, never lower it; the answer is one to what it asked now.
+    session.cap_version = max(session.cap_version, version)
     if session.cap_version >= MODERN:
         session.set_caps(session.caps | {Cap.CAP_NOTIFY})
-    offers = offered(ircd.config)
-    if session.cap_version >= MODERN:
+    offers = offered(ircd.config, ircd.skills.caps)
+    if version >= MODERN:
         sts = "" if session.is_local else sts_policy(ircd.config, is_secure=session.is_secure)
         shown = {**offers, Cap.STS: sts} if sts else offers
-        _send_list(ircd, session, "LS", [_with_value(*offer) for offer in shown.items()])
+        _send_lines(ircd, session, "LS", [_with_value(*offer) for offer in shown.items()])
     else:
-        _send_list(ircd, session, "LS", list(offers))
+        _send_one_line(ircd, session, "LS", list(offers))
 
 
 def _list(ircd: Ircd, session: Session, line: Line) -> None:
-    _send_list(ircd, session, "LIST", sorted(session.caps))
+    send = _send_lines if session.cap_version >= MODERN else _send_one_line
+    send(ircd, session, "LIST", sorted(session.caps))
 
 
 def _req(ircd: Ircd, session: Session, line: Line) -> None:
     _suspend_registration(session)
     wanted = line.param(1).split()
-    caps, offers = set(session.caps), offered(ircd.config)
+    caps, offers = set(session.caps), offered(ircd.config, ircd.skills.caps)
     for word in wanted:
         name = word.removeprefix("-")
         cannot_drop = name == Cap.CAP_NOTIFY and word != name and session.cap_version >= MODERN
@@ -79,8 +79,10 @@ def _req(ircd: Ircd, session: Session, line: Line) -> None:
             caps.add(Cap(name))
         else:
             caps.discard(Cap(name))
-    # The answer still has the form that the client knows.
-    _send(ircd, session, "ACK", line.param(1))
+    # The answer still has the form that the client knows; one that takes several lines ends with the last.
+    room = room_behind(ircd.name, "CAP", session.user.nick, "ACK")
+    for some in list(pack(wanted, room)) or [""]:
+        _send(ircd, session, "ACK", some)
     session.set_caps(caps)
 
 
@@ -95,13 +97,21 @@ def _suspend_registration(session: Session) -> None:
         session.is_negotiating = True
 
 
-def _send_list(ircd: Ircd, session: Session, subcommand: str, caps: Sequence[str]) -> None:
-    """In as many lines as it takes, where the client knows that all but the last have a `*`."""
+def _send_one_line(ircd: Ircd, session: Session, subcommand: str, caps: Sequence[str]) -> None:
+    """There are no others before version 302. What does not fit are drafts, which are younger than that."""
+    room = room_behind(ircd.name, "CAP", session.user.nick, subcommand)
+    line = next(pack(sorted(caps, key=_is_draft), room), "")
+    _send(ircd, session, subcommand, line)
+
+
+def _is_draft(cap: str) -> bool:
+    return cap.startswith("draft/")
+
+
+def _send_lines(ircd: Ircd, session: Session, subcommand: str, caps: Sequence[str]) -> None:
+    """As many as it takes: clients of version 302 know that all but the last have a `*`."""
     room = room_behind(ircd.name, "CAP", session.user.nick, subcommand, MORE)
     *others, last = list(pack(caps, room)) or [""]
-    if session.cap_version < MODERN:
-        _send(ircd, session, subcommand, [*others, last][0])
-        return
     for line in others:
         _send(ircd, session, subcommand, MORE, line)
     _send(ircd, session, subcommand, last)

@@ -5,6 +5,7 @@ import hmac
 from culture.config.ircd import OperConfig
 from culture.ircd.commands.authentication import count_failure
 from culture.ircd.core import Ircd
+from culture.ircd.privileges import find_operator, require_privilege
 from culture.ircd.refusal import Refusal, need_more_params, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.user import UserMode
@@ -13,8 +14,6 @@ from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import (
     ERR_CANTKILLSERVER,
     ERR_NOOPERHOST,
-    ERR_NOPRIVILEGES,
-    ERR_NOPRIVS,
     ERR_PASSWDMISMATCH,
     RPL_REHASHING,
     RPL_YOUREOPER,
@@ -23,26 +22,27 @@ from culture.protocol.numerics import (
 
 def oper(ircd: Ircd, session: Session, line: Line) -> None:
     user = session.user
-    config = _find(ircd, line.param(0))
+    config = find_operator(ircd, line.param(0))
     if len(line.params) < 2 and (config is None or config.password_credential):
         raise need_more_params("OPER")
     if config is None or (config.account and fold(config.account) != fold(user.account or "")):
-        _refuse(ircd, session, Refusal(ERR_NOOPERHOST, "No O-lines for your host"))
+        _refuse(ircd, session, config, Refusal(ERR_NOOPERHOST, "No O-lines for your host"))
         return
     expected = ircd.oper_passwords.get(config.name, "")
     if config.password_credential and not _is_same(line.param(1), expected):
-        _refuse(ircd, session, Refusal(ERR_PASSWDMISMATCH, "Password incorrect"))
+        _refuse(ircd, session, config, Refusal(ERR_PASSWDMISMATCH, "Password incorrect"))
         return
     session.oper = config.name
+    ircd.notes.add("operator-made", session, f"is operator '{config.name}' now", operator=config.name)
+    ircd.reply(session, RPL_YOUREOPER, "You are now an IRC operator")
     if not user.is_operator:
         ircd.state.set_user_mode(user, UserMode.OPERATOR, present=True)
         ircd.send(session, format_line("MODE", user.nick, f"+{UserMode.OPERATOR}", source=ircd.name))
-    ircd.reply(session, RPL_YOUREOPER, "You are now an IRC operator")
 
 
 def kill(ircd: Ircd, session: Session, line: Line) -> None:
     """The victim reads who did it; the others see it quit."""
-    _require(ircd, session, "kill")
+    require_privilege(ircd, session, "kill")
     nick, comment = line.params[:2]
     if fold(nick) == fold(ircd.name):
         raise Refusal(ERR_CANTKILLSERVER, "You can't kill a server!")
@@ -50,41 +50,39 @@ def kill(ircd: Ircd, session: Session, line: Line) -> None:
     if victim is None or victim.session is None:
         raise no_such_nick(nick)
     killer = session.user
+    ircd.notes.add(
+        "client-killed",
+        victim.session,
+        f"was killed by {killer.nick}",
+        account=victim.account,
+        operator=session.oper,
+    )
     ircd.send(victim.session, format_line("KILL", victim.nick, comment, source=killer.mask, trailing=True))
     ircd.close(victim.session, f"Killed ({killer.nick} ({comment}))")
 
 
 def rehash(ircd: Ircd, session: Session, line: Line) -> None:
-    _require(ircd, session, "rehash")
+    require_privilege(ircd, session, "rehash")
+    ircd.notes.add("reload-asked", session, "asked for a reload", operator=session.oper)
     ircd.reply(session, RPL_REHASHING, "ircd.yaml", "Rehashing")
     ircd.on_rehash()
 
 
 def wallops(ircd: Ircd, session: Session, line: Line) -> None:
     """To everyone who wants to hear from operators (user mode w)."""
-    _require(ircd, session, "wallops")
+    require_privilege(ircd, session, "wallops")
     told = format_line("WALLOPS", line.param(0), source=session.user.mask, trailing=True)
     for user in ircd.state.users.values():
         if UserMode.WALLOPS in user.modes and user.session is not None:
             ircd.send(user.session, told)
 
 
-def _require(ircd: Ircd, session: Session, privilege: str) -> None:
-    """As the configuration is now, not as it was when the operator became one."""
-    if not session.user.is_operator:
-        raise Refusal(ERR_NOPRIVILEGES, "Permission Denied- You're not an IRC operator")
-    config = _find(ircd, session.oper)
-    if config is None or privilege not in config.privileges:
-        raise Refusal(ERR_NOPRIVS, privilege, "Insufficient oper privileges.")
-
-
-def _refuse(ircd: Ircd, session: Session, refusal: Refusal) -> None:
+def _refuse(ircd: Ircd, session: Session, config: OperConfig | None, refusal: Refusal) -> None:
+    # A name that nobody has may be a password in the wrong place.
+    name = config.name if config is not None else None
+    ircd.notes.add("operator-refused", session, "did not become an operator", operator=name)
     ircd.refuse(session, refusal)
     count_failure(ircd, session)
-
-
-def _find(ircd: Ircd, name: str) -> OperConfig | None:
-    return next((config for config in ircd.config.opers if config.name == name), None)
 
 
 def _is_same(given: str, expected: str) -> bool:

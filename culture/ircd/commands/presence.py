@@ -36,7 +36,8 @@ def away(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def setname(ircd: Ircd, session: Session, line: Line) -> None:
-    realname = line.param(0)
+    # Also as a person types it, without the colon.
+    realname = " ".join(line.params)
     if not realname.strip() or len(realname.encode()) > ircd.limits.realname_length:
         text = f"Realname is not valid: it has 1 to {ircd.limits.realname_length} bytes"
         ircd.fail(session, "SETNAME", "INVALID_REALNAME", text, enabled_by=Cap.SETNAME)
@@ -53,8 +54,8 @@ def ison(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def userhost(ircd: Ircd, session: Session, line: Line) -> None:
-    users = (ircd.state.find_user(nick) for nick in line.params[:_USERHOST_NICKS])
-    ircd.reply(session, RPL_USERHOST, " ".join(_userhost(user) for user in users if user))
+    found = dict.fromkeys(ircd.state.find_user(nick) for nick in line.params[:_USERHOST_NICKS])
+    ircd.reply(session, RPL_USERHOST, " ".join(_userhost(user) for user in found if user))
 
 
 def _userhost(user: User) -> str:

@@ -10,11 +10,13 @@ from culture.ircd.commands.server import send_isupport, send_lusers, send_motd
 from culture.ircd.core import Ircd
 from culture.ircd.events import Renamed
 from culture.ircd.modes import CHANNEL_LETTERS, PARAMETER_LETTERS, USER_LETTERS
+from culture.ircd.publishing import send_own, tell_watchers
 from culture.ircd.refusal import Refusal, need_more_params
 from culture.ircd.session import Phase, Session
 from culture.ircd.text import cut
 from culture.ircd.user import UNNAMED, USERNAME_LENGTH
 from culture.names import fold, has_prefix, is_nick, nick_prefix
+from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
 from culture.protocol.numerics import (
     ERR_ERRONEUSNICKNAME,
@@ -46,7 +48,7 @@ def nick(ircd: Ircd, session: Session, line: Line) -> None:
             if_not_reserved(ircd, session, new, rename, partial(ircd.refuse, session, reserved(new)))
         return
     ircd.release_nick(session)
-    session.user.nick = new
+    session.user.identify(nick=new)
     ircd.reserved[fold(new)] = session
     finish_registration(ircd, session)
 
@@ -59,13 +61,14 @@ def _rename(ircd: Ircd, session: Session, new: str) -> None:
     if fold(old) != fold(new):
         ircd.tell_offline(old)
         ircd.tell_online(session.user)
+        tell_watchers(ircd, session.user)
 
 
 def user(ircd: Ircd, session: Session, line: Line) -> None:
-    username = _NOT_IN_USERNAME.sub("", line.param(0))[:USERNAME_LENGTH]
-    session.user.username = username or "user"
     if not line.param(3):
         raise need_more_params("USER")
+    username = _NOT_IN_USERNAME.sub("", line.param(0))[:USERNAME_LENGTH]
+    session.user.identify(username=username or "user")
     session.user.realname = cut(line.param(3), ircd.limits.realname_length)
     finish_registration(ircd, session)
 
@@ -81,7 +84,8 @@ def finish_registration(ircd: Ircd, session: Session) -> None:
         ircd.close(session, "Password incorrect")
         return
     if ircd.config.accounts.required and user.account is None and not session.is_trusted:
-        ircd.fail(session, "*", "ACCOUNT_REQUIRED", "This server is for those who log in (SASL)")
+        text = "This server is for those who log in (SASL)"
+        ircd.fail(session, "*", "ACCOUNT_REQUIRED", text, enabled_by=Cap.ACCOUNT_REGISTRATION)
         ircd.close(session, "Log in first (SASL)")
         return
     if_not_reserved(
@@ -93,7 +97,7 @@ def _take_nick(ircd: Ircd, session: Session) -> None:
     """The client may go on with another."""
     ircd.refuse(session, reserved(session.user.nick))
     ircd.release_nick(session)
-    session.user.nick = UNNAMED
+    session.user.identify(nick=UNNAMED)
 
 
 def _let_in(ircd: Ircd, session: Session) -> None:
@@ -103,6 +107,7 @@ def _let_in(ircd: Ircd, session: Session) -> None:
     ircd.state.add_user(user)
     _welcome(ircd, session)
     ircd.tell_online(user)
+    tell_watchers(ircd, user)
 
 
 def _check_nick(ircd: Ircd, session: Session, new: str) -> None:
@@ -120,10 +125,11 @@ def _check_nick(ircd: Ircd, session: Session, new: str) -> None:
 def _welcome(ircd: Ircd, session: Session) -> None:
     user = session.user
     ircd.reply(session, RPL_WELCOME, f"Welcome to the Culture network, {user.mask}")
-    ircd.reply(session, RPL_YOURHOST, f"Your host is {ircd.name}, running culture-{ircd.version}")
-    ircd.reply(session, RPL_CREATED, f"This server was started {format_time(ircd.started_at)}")
+    ircd.reply(session, RPL_YOURHOST, f"Your host is {ircd.name}, running version culture-{ircd.version}")
+    ircd.reply(session, RPL_CREATED, f"This server was created {format_time(ircd.started_at)}")
     modes = (USER_LETTERS, CHANNEL_LETTERS, PARAMETER_LETTERS)
     ircd.reply(session, RPL_MYINFO, ircd.name, f"culture-{ircd.version}", *modes, trailing=False)
     send_isupport(ircd, session)
+    send_own(ircd, session)
     send_lusers(ircd, session)
     send_motd(ircd, session)

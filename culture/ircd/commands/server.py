@@ -1,14 +1,17 @@
 """ADMIN, INFO, LINKS, LUSERS, MOTD, STATS, TIME and VERSION: what the server says of itself."""
 
+from collections.abc import Callable
 from itertools import zip_longest
 
 from culture.ircd.core import Ircd
 from culture.ircd.isupport import isupport_lines
+from culture.ircd.refusal import not_an_operator
 from culture.ircd.session import Session
 from culture.ircd.targets import require_server
 from culture.ircd.text import one_word
 from culture.ircd.user import UserMode
 from culture.protocol.line import Line
+from culture.protocol.masks import is_match
 from culture.protocol.numerics import (
     ERR_NOMOTD,
     RPL_ADMINEMAIL,
@@ -31,6 +34,7 @@ from culture.protocol.numerics import (
     RPL_LUSERUNKNOWN,
     RPL_MOTD,
     RPL_MOTDSTART,
+    RPL_STATSOLINE,
     RPL_STATSUPTIME,
     RPL_TIME,
     RPL_VERSION,
@@ -60,7 +64,12 @@ def info(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def links(ircd: Ircd, session: Session, line: Line) -> None:
-    ircd.reply(session, RPL_LINKS, "*", ircd.name, f"0 {ircd.config.description}")
+    # RFC 2812 section 3.4.5: a mask of servers, behind the server that is to answer.
+    *answering, mask = line.params or ("*",)
+    if answering:
+        require_server(ircd, answering[0])
+    if is_match(mask, ircd.name):
+        ircd.reply(session, RPL_LINKS, "*", ircd.name, f"0 {ircd.config.description}")
     ircd.reply(session, RPL_ENDOFLINKS, "*", "End of /LINKS list")
 
 
@@ -103,11 +112,27 @@ def send_motd(ircd: Ircd, session: Session) -> None:
 
 
 def stats(ircd: Ircd, session: Session, line: Line) -> None:
+    """By a letter. Of what is not counted here, only the end is told."""
     require_server(ircd, line.param(1))
     query = line.param(0)[:1]
-    if query == "u":
-        ircd.reply(session, RPL_STATSUPTIME, _uptime(int(ircd.clock() - ircd.started_at)))
+    if (tell := _STATS.get(query)) is not None:
+        tell(ircd, session)
     ircd.reply(session, RPL_ENDOFSTATS, one_word(query), "End of /STATS report")
+
+
+def _stats_uptime(ircd: Ircd, session: Session) -> None:
+    ircd.reply(session, RPL_STATSUPTIME, _uptime(int(ircd.clock() - ircd.started_at)))
+
+
+def _stats_operators(ircd: Ircd, session: Session) -> None:
+    """To operators: whom else to guess at is nobody's business."""
+    if not session.user.is_operator:
+        raise not_an_operator()
+    for oper in ircd.config.opers:
+        ircd.reply(session, RPL_STATSOLINE, "O", "*@*", "*", one_word(oper.name), trailing=False)
+
+
+_STATS: dict[str, Callable[[Ircd, Session], None]] = {"o": _stats_operators, "u": _stats_uptime}
 
 
 def _uptime(seconds: int) -> str:
@@ -129,5 +154,5 @@ def version(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def send_isupport(ircd: Ircd, session: Session) -> None:
-    for tokens in isupport_lines(ircd.config):
+    for tokens in isupport_lines(ircd.config, ircd.skills.tokens):
         ircd.reply(session, RPL_ISUPPORT, *tokens, "are supported by this server")

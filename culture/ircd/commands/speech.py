@@ -1,5 +1,7 @@
 """PRIVMSG, NOTICE and TAGMSG: saying something to a channel or to somebody."""
 
+from collections.abc import Mapping
+
 from culture.ircd.channel import PREFIXES, RANKS, Channel, Status
 from culture.ircd.core import Ircd
 from culture.ircd.events import Said, SpeechCommand
@@ -11,6 +13,7 @@ from culture.ircd.user import User
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import NO_TAGS, Line, format_line
 from culture.protocol.mentions import find_mentions
+from culture.protocol.multiline import Fragment, combine
 from culture.protocol.numerics import (
     ERR_CANNOTSENDTOCHAN,
     ERR_NEEDREGGEDNICK,
@@ -19,9 +22,10 @@ from culture.protocol.numerics import (
     ERR_TOOMANYTARGETS,
     RPL_AWAY,
 )
-from culture.protocol.tags import is_client_only
+from culture.protocol.tags import is_client_only, is_denied
 
 _SIGNS = "".join(PREFIXES.values())
+_SURELY_FITS = LINE_BYTES - len(":  PRIVMSG  :")
 
 
 def privmsg(ircd: Ircd, session: Session, line: Line) -> None:
@@ -46,9 +50,13 @@ def _say(ircd: Ircd, session: Session, line: Line, command: SpeechCommand) -> No
         if is_silent:
             return
         raise
+    tags = client_tags(ircd, session, line)
+    if command == "TAGMSG" and not tags and any(map(is_client_only, line.tags)):
+        # Nothing is left of it (CLIENTTAGDENY).
+        return
     for target in targets:
         try:
-            _say_to_one(ircd, session, line, command, target)
+            say_to(ircd, session, command, target, line.param(1), tags)
         except Refusal as refusal:
             if not is_silent:
                 ircd.refuse(session, refusal)
@@ -65,23 +73,79 @@ def _targets(ircd: Ircd, line: Line, command: str) -> list[str]:
     return targets
 
 
-def _say_to_one(ircd: Ircd, session: Session, line: Line, command: SpeechCommand, name: str) -> None:
-    # STATUSMSG: `@#ops` is for the operators in #ops. No nick begins with such a sign.
-    to = None if name.startswith("#") else _status_of(name)
-    target = _find_target(ircd, session.user, name.lstrip(_SIGNS) if to else name)
-    if isinstance(target, Channel) and not target.takes(line.param(1)):
-        raise Refusal(ERR_CANNOTSENDTOCHAN, target.name, "Cannot send to channel (+C)")
-    tags = NO_TAGS
-    if line.tags and Cap.MESSAGE_TAGS in session.caps:
-        tags = {tag: value for tag, value in line.tags.items() if is_client_only(tag)}
-    text = _fit(session.user, command, target, line.param(1))
-    mentioned = _mentioned(ircd, text) if isinstance(target, Channel) and command != "TAGMSG" else ()
-    ircd.publish(Said(session.user, command, target, text, tags, mentioned, to))
-    if isinstance(target, User):
-        if target.away and command == "PRIVMSG":
-            ircd.reply(session, RPL_AWAY, target.nick, target.away)
-    elif to is None:
-        _call_absent(ircd, session.user, target, mentioned)
+def client_tags(ircd: Ircd, session: Session, line: Line) -> Mapping[str, str]:
+    """What goes along with a line from its sender to its readers (IRCv3 message-tags)."""
+    if not line.tags or Cap.MESSAGE_TAGS not in session.caps:
+        return NO_TAGS
+    denied = ircd.config.denied_client_tags
+    return {
+        tag: value
+        for tag, value in line.tags.items()
+        if is_client_only(tag) and not (denied and is_denied(tag, denied))
+    }
+
+
+def say_to(
+    ircd: Ircd,
+    session: Session,
+    command: SpeechCommand,
+    name: str,
+    text: str,
+    tags: Mapping[str, str],
+    fragments: tuple[Fragment, ...] = (),
+) -> None:
+    """To one target. A text of several lines comes with the fragments in which it was sent."""
+    if name.startswith("#"):
+        _say_in_channel(ircd, session, command, name, None, text, tags, fragments)
+    elif name[0] in _SIGNS and (to := _status_of(name)):
+        # STATUSMSG: `@#ops` is for the operators in #ops. No nick begins with such a sign.
+        _say_in_channel(ircd, session, command, name.lstrip(_SIGNS), to, text, tags, fragments)
+    else:
+        _say_to_user(ircd, session, command, name, text, tags, fragments)
+
+
+def _say_in_channel(
+    ircd: Ircd,
+    session: Session,
+    command: SpeechCommand,
+    name: str,
+    to: Status | None,
+    text: str,
+    tags: Mapping[str, str],
+    fragments: tuple[Fragment, ...],
+) -> None:
+    sender, channel = session.user, ircd.state.find_channel(name)
+    if channel is None:
+        raise no_such_channel(name)
+    if not channel.may_speak(sender):
+        raise Refusal(ERR_CANNOTSENDTOCHAN, channel.name, "Cannot send to channel")
+    if not channel.takes(text, fragments):
+        raise Refusal(ERR_CANNOTSENDTOCHAN, channel.name, "Cannot send to channel (+C)")
+    text, fragments = _fit_all(sender, command, channel.name, text, fragments)
+    mentioned = find_mentioned(ircd, text) if "@" in text else ()
+    ircd.publish(Said(sender, command, channel, text, tags, mentioned, to, fragments))
+    if mentioned and to is None:
+        call_absent(ircd, sender, channel, mentioned)
+
+
+def _say_to_user(
+    ircd: Ircd,
+    session: Session,
+    command: SpeechCommand,
+    name: str,
+    text: str,
+    tags: Mapping[str, str],
+    fragments: tuple[Fragment, ...],
+) -> None:
+    sender, user = session.user, ircd.state.find_user(name)
+    if user is None:
+        raise no_such_nick(name)
+    if not user.takes_from(sender):
+        raise Refusal(ERR_NEEDREGGEDNICK, user.nick, "Log in to an account to write to this user (+R)")
+    text, fragments = _fit_all(sender, command, user.nick, text, fragments)
+    ircd.publish(Said(sender, command, user, text, tags, (), None, fragments))
+    if user.away and command == "PRIVMSG":
+        ircd.reply(session, RPL_AWAY, user.nick, user.away)
 
 
 def _status_of(name: str) -> Status | None:
@@ -92,36 +156,31 @@ def _status_of(name: str) -> Status | None:
     return min((status for status, sign in PREFIXES.items() if sign in signs), key=RANKS.__getitem__)
 
 
-def _find_target(ircd: Ircd, sender: User, name: str) -> Channel | User:
-    if name.startswith("#"):
-        channel = ircd.state.find_channel(name)
-        if channel is None:
-            raise no_such_channel(name)
-        if not channel.may_speak(sender):
-            raise Refusal(ERR_CANNOTSENDTOCHAN, channel.name, "Cannot send to channel")
-        return channel
-    user = ircd.state.find_user(name)
-    if user is None:
-        raise no_such_nick(name)
-    if not user.takes_from(sender):
-        raise Refusal(ERR_NEEDREGGEDNICK, user.nick, "Log in to an account to write to this user (+R)")
-    return user
+def _fit_all(
+    sender: User, command: str, name: str, text: str, fragments: tuple[Fragment, ...]
+) -> tuple[str, tuple[Fragment, ...]]:
+    if not fragments:
+        return fit(sender.mask, command, name, text), fragments
+    fragments = tuple(
+        fragment._replace(text=fit(sender.mask, command, name, fragment.text)) for fragment in fragments
+    )
+    return combine(fragments), fragments
 
 
-def _fit(sender: User, command: str, target: Channel | User, text: str) -> str:
-    """What is left of the text once the sender's mask stands in front of it."""
-    name = target.name if isinstance(target, Channel) else target.nick
-    # `:mask COMMAND name :text`, as announce writes it.
-    return cut(text, LINE_BYTES - size(sender.mask) - len(command) - size(name) - len(":   :"))
+def fit(mask: str, command: str, name: str, text: str) -> str:
+    """What is left of the text once all that stands in front of it: `:mask COMMAND name :text`."""
+    if len(mask) + len(name) + len(text) <= _SURELY_FITS and text.isascii() and name.isascii():
+        return text
+    return cut(text, LINE_BYTES - size(mask) - len(command) - size(name) - len(":   :"))
 
 
-def _mentioned(ircd: Ircd, text: str) -> tuple[User, ...]:
+def find_mentioned(ircd: Ircd, text: str) -> tuple[User, ...]:
     users = ircd.state.users
     found = find_mentions(text, lambda folded: users[folded].nick if folded in users else None)
     return tuple(user for nick in found if (user := ircd.state.find_user(nick)))
 
 
-def _call_absent(ircd: Ircd, sender: User, channel: Channel, mentioned: tuple[User, ...]) -> None:
+def call_absent(ircd: Ircd, sender: User, channel: Channel, mentioned: tuple[User, ...]) -> None:
     """Whoever is called in a channel that they are not in learns it from the server."""
     for user in mentioned:
         if user is not sender and user not in channel.members and user.session is not None:

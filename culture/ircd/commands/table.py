@@ -3,16 +3,23 @@
 from culture.ircd.commands.accounts import register, verify
 from culture.ircd.commands.admission import invite, kick
 from culture.ircd.commands.authentication import authenticate
+from culture.ircd.commands.channel_name import rename
 from culture.ircd.commands.help import help_, help_index
+from culture.ircd.commands.host import chghost
 from culture.ircd.commands.listing import list_
 from culture.ircd.commands.liveness import ignore, ping, quit_
+from culture.ircd.commands.markread import markread
 from culture.ircd.commands.membership import join, names, part, topic
+from culture.ircd.commands.metadata import metadata
 from culture.ircd.commands.modes import mode
 from culture.ircd.commands.monitor import monitor
+from culture.ircd.commands.multiline import batch
 from culture.ircd.commands.negotiation import cap
 from culture.ircd.commands.operators import kill, oper, rehash, wallops
 from culture.ircd.commands.presence import away, ison, setname, userhost
+from culture.ircd.commands.redaction import redact
 from culture.ircd.commands.registration import nick, password, user
+from culture.ircd.commands.relay import relaymsg
 from culture.ircd.commands.server import admin, info, links, lusers, motd, stats, time, version
 from culture.ircd.commands.speech import notice, privmsg, tagmsg
 from culture.ircd.commands.who import who
@@ -24,7 +31,9 @@ COMMANDS: dict[str, Command] = {
     "ADMIN": Command(admin),
     "AUTHENTICATE": Command(authenticate, params=1, phases=ANY),
     "AWAY": Command(away, phases=ANY),
+    "BATCH": Command(batch, params=1),
     "CAP": Command(cap, params=1, phases=ANY),
+    "CHGHOST": Command(chghost, params=3),
     "ERROR": Command(ignore, phases=ANY),
     "HELP": Command(help_),
     "HELPINDEX": Command(help_index),
@@ -38,6 +47,8 @@ COMMANDS: dict[str, Command] = {
     "LINKS": Command(links),
     "LIST": Command(list_),
     "LUSERS": Command(lusers),
+    "MARKREAD": Command(markread),
+    "METADATA": Command(metadata, params=2, phases=ANY),
     "MODE": Command(mode, params=1),
     "MONITOR": Command(monitor, params=1),
     "MOTD": Command(motd),
@@ -51,8 +62,11 @@ COMMANDS: dict[str, Command] = {
     "PONG": Command(ignore, phases=ANY),
     "PRIVMSG": Command(privmsg),
     "QUIT": Command(quit_, phases=ANY),
+    "REDACT": Command(redact, params=2),
     "REGISTER": Command(register, params=3, phases=ANY),
     "REHASH": Command(rehash),
+    "RELAYMSG": Command(relaymsg, params=3),
+    "RENAME": Command(rename, params=2),
     "SETNAME": Command(setname, params=1),
     "STATS": Command(stats, params=1),
     "TAGMSG": Command(tagmsg),

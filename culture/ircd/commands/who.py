@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from culture.ircd.bans import complete_mask
 from culture.ircd.channel import Channel
 from culture.ircd.core import Ircd
 from culture.ircd.session import Session
@@ -13,10 +14,14 @@ from culture.protocol.line import Line
 from culture.protocol.masks import matcher
 from culture.protocol.numerics import RPL_ENDOFWHO, RPL_WHOREPLY, RPL_WHOSPCRPL
 
-_FIELDS = "tcuihsnflar"
+_FIELDS = "tcuihsnfdlaor"
 """The fields of WHOX in the order in which they are sent (IRCv3 WHOX)."""
 _SECRET_ADDRESS = "255.255.255.255"
 _NO_ACCOUNT = "0"
+_NO_LEVEL = "n/a"
+"""Operators of a channel are all the same here."""
+_HOPS = "0"
+"""How many servers lie between: everybody is on this one."""
 _MOST_FOUND = 1000
 """How many people a mask finds. Operators of the server find all of them."""
 
@@ -51,11 +56,15 @@ def _matching(ircd: Ircd, asker: User, mask: str) -> Iterable[User]:
         return [exact]
     found = _visible(ircd, asker)
     if mask not in ("", "0", "*"):
-        is_match = matcher(mask)
-        found = (
-            user for user in found if any(map(is_match, (user.nick, user.username, user.host, user.realname)))
-        )
+        # Of `nick!user@host` all of it has to fit, of a word any part of who somebody is.
+        whole = complete_mask(mask) if "!" in mask or "@" in mask else None
+        is_match = matcher(whole or mask)
+        found = (user for user in found if any(map(is_match, [user.mask] if whole else _names(user))))
     return islice(found, None if asker.is_operator else _MOST_FOUND)
+
+
+def _names(user: User) -> list[str]:
+    return [user.nick, user.username, user.host, user.realname]
 
 
 def _visible(ircd: Ircd, asker: User) -> Iterator[User]:
@@ -66,7 +75,7 @@ def _visible(ircd: Ircd, asker: User) -> Iterator[User]:
 def _send(ircd: Ircd, session: Session, user: User, channel: Channel | None) -> None:
     name = channel.name if channel else "*"
     where = (name, user.username, user.host, ircd.name, user.nick)
-    ircd.reply(session, RPL_WHOREPLY, *where, _flags(session, user, channel), f"0 {user.realname}")
+    ircd.reply(session, RPL_WHOREPLY, *where, _flags(session, user, channel), f"{_HOPS} {user.realname}")
 
 
 def _send_extended(
@@ -81,8 +90,10 @@ def _send_extended(
         "s": ircd.name,
         "n": user.nick,
         "f": _flags(session, user, channel),
+        "d": _HOPS,
         "l": str(max(0, int(ircd.clock() - user.spoke_at))),
         "a": user.account or _NO_ACCOUNT,
+        "o": _NO_LEVEL,
         "r": user.realname,
     }
     asked = [values[field] for field in _FIELDS if field in fields]

@@ -17,6 +17,7 @@ from culture.protocol.numerics import (
     RPL_ENDOFWHOWAS,
     RPL_WHOISACCOUNT,
     RPL_WHOISBOT,
+    RPL_WHOISCERTFP,
     RPL_WHOISCHANNELS,
     RPL_WHOISHOST,
     RPL_WHOISIDLE,
@@ -73,6 +74,9 @@ def _send_private(ircd: Ircd, session: Session, user: User) -> None:
     peer = user.session.peer if user.session else user.host
     ircd.reply(session, RPL_WHOISHOST, user.nick, f"is connecting from *@{user.host} {peer}")
     ircd.reply(session, RPL_WHOISMODES, user.nick, f"is using modes +{''.join(sorted(user.modes))}")
+    if user.session and user.session.fingerprint:
+        text = f"has client certificate fingerprint {user.session.fingerprint}"
+        ircd.reply(session, RPL_WHOISCERTFP, user.nick, text)
 
 
 def _channels(session: Session, user: User) -> list[str]:

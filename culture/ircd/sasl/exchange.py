@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from culture.config.ircd import AuthenticatorName
 from culture.ircd.sasl.external import External
 from culture.ircd.sasl.oauthbearer import OauthBearer
 from culture.ircd.sasl.plain import Plain
@@ -16,13 +17,13 @@ EMPTY: Final = "+"
 RESPONSE_CHARS: Final = 16 * CHUNK
 """A whole response, which may be a long token."""
 
-MECHANISMS: Final[dict[str, Callable[[str], Mechanism]]] = {
-    "PLAIN": lambda fingerprint: Plain(),
-    "EXTERNAL": External,
-    "SCRAM-SHA-256": lambda fingerprint: ScramSha256(),
-    "OAUTHBEARER": lambda fingerprint: OauthBearer(),
+MECHANISMS: Final[dict[str, tuple[AuthenticatorName, Callable[[str], Mechanism]]]] = {
+    "PLAIN": ("password", lambda fingerprint: Plain()),
+    "EXTERNAL": ("certificate", External),
+    "SCRAM-SHA-256": ("password", lambda fingerprint: ScramSha256()),
+    "OAUTHBEARER": ("token", lambda fingerprint: OauthBearer()),
 }
-"""Each is made for a connection with this certificate, or with none."""
+"""Whom each asks. It is made for a connection with this certificate, or with none."""
 
 
 class ResponseTooLong(Exception):
@@ -31,6 +32,7 @@ class ResponseTooLong(Exception):
 
 @dataclass(slots=True)
 class Exchange:
+    name: str
     mechanism: Mechanism
     _chunks: str = field(default="")
 

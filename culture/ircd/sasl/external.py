@@ -7,10 +7,11 @@ from culture.names import fold
 class External:
     def __init__(self, fingerprint: str) -> None:
         """`fingerprint` is empty for a connection without a certificate."""
+        self.claimed = ""
         self._fingerprint = fingerprint
 
     def respond(self, response: bytes) -> Step:
-        wanted = decoded(response)
+        self.claimed = wanted = decoded(response)
         if not self._fingerprint:
             raise SaslFailure("no certificate")
 

@@ -16,12 +16,14 @@ _BEARER = re.compile(r"Bearer +(?P<token>[A-Za-z0-9._~+/=-]+)", re.IGNORECASE)
 
 class OauthBearer:
     def __init__(self) -> None:
+        self.claimed = ""
         self._is_refused = False
 
     def respond(self, response: bytes) -> Step:
         if self._is_refused:
             raise SaslFailure("refused" if response == _UNDERSTOOD else "not the end of a refusal")
         wanted, token = parse_bearer(response)
+        self.claimed = wanted
 
         def check(account: str | None) -> Step:
             if account is None or (wanted and fold(wanted) != fold(account)):

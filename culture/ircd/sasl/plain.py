@@ -5,8 +5,12 @@ from culture.names import fold
 
 
 class Plain:
+    def __init__(self) -> None:
+        self.claimed = ""
+
     def respond(self, response: bytes) -> Step:
         name, password = parse_plain(response)
+        self.claimed = name
         return Ask(lambda authenticator: authenticator.check_password(name, password), logged_in)
 
 

@@ -19,6 +19,7 @@ _NAME = re.compile(r"(?:[^=]|=2C|=3D)+")
 
 class ScramSha256:
     def __init__(self) -> None:
+        self.claimed = ""
         self._next = self._first
         self._gs2 = ""
         self._signed = ""
@@ -31,7 +32,7 @@ class ScramSha256:
         found = _CLIENT_FIRST.fullmatch(decoded(response))
         if found is None:
             raise SaslFailure("not a first message of SCRAM")
-        name = _parse_name(found["name"])
+        self.claimed = name = _parse_name(found["name"])
         if found["authzid"] and fold(_parse_name(found["authzid"])) != fold(name):
             raise SaslFailure("acting for somebody else")
         self._gs2, self._signed, self._nonce = found["gs2"], found["bare"], found["nonce"]

@@ -37,6 +37,9 @@ Step = Challenge | Ask[Any] | LoggedIn
 
 
 class Mechanism(Protocol):
+    claimed: str
+    """Whom the client says to be, as far as it said so; not proved by anything yet."""
+
     def respond(self, response: bytes) -> Step: ...
 
 

@@ -1,0 +1,74 @@
+"""RENAME: another name for a channel, with all that is in it (IRCv3 draft/channel-rename)."""
+
+from typing import Final
+
+from culture.ircd.announce import extended_join
+from culture.ircd.channel import Channel
+from culture.ircd.commands.membership import send_welcome
+from culture.ircd.core import Ircd
+from culture.ircd.events import ChannelRenamed
+from culture.ircd.failures import Failure
+from culture.ircd.refusal import not_channel_operator
+from culture.ircd.session import Session
+from culture.ircd.targets import require_membership
+from culture.ircd.text import cut, size
+from culture.ircd.user import User
+from culture.names import fold, is_channel
+from culture.protocol.capabilities import Cap
+from culture.protocol.line import Line, format_line
+
+_REJOINS_PER_S: Final = 10
+"""How many members may be made to join again. Each reads the names of all: a crowd is not renamed often."""
+
+
+def rename(ircd: Ircd, session: Session, line: Line) -> None:
+    channel = require_membership(ircd, session, line.param(0))
+    if not channel.is_operator(session.user):
+        raise not_channel_operator(channel.name)
+    try:
+        _check(ircd, channel, line.param(1))
+    except Failure as failure:
+        ircd.send(session, failure.line("RENAME", ircd.name))
+    else:
+        reason = cut(line.param(2), ircd.limits.kick_length)
+        rename_channel(ircd, session.user, channel, line.param(1), reason)
+
+
+def _check(ircd: Ircd, channel: Channel, new: str) -> None:
+    names = (channel.name, new)
+    if not is_channel(new) or not 2 <= size(new) <= ircd.limits.channel_length:
+        raise Failure("CANNOT_RENAME", *names, text="A channel cannot be called that")
+    if new == channel.name:
+        raise Failure("CANNOT_RENAME", *names, text="That is its name")
+    if fold(new) == channel.key:
+        return
+    if ircd.state.find_channel(new) is not None:
+        raise Failure("CHANNEL_NAME_IN_USE", *names, text="There is a channel of that name")
+    if ircd.clock() - channel.renamed_at < len(_unaware(channel)) // _REJOINS_PER_S:
+        raise Failure("CANNOT_RENAME", *names, text="This channel has been renamed recently")
+
+
+def rename_channel(ircd: Ircd, user: User, channel: Channel, new: str, reason: str) -> None:
+    """Whoever does not know the command leaves and joins again; not so for the same name in another case."""
+    old = channel.name
+    is_other = fold(new) != channel.key
+    ircd.publish(ChannelRenamed(user, channel, new, reason))
+    if is_other:
+        for session in _unaware(channel):
+            _rejoin(ircd, session, channel, old, reason)
+
+
+def _unaware(channel: Channel) -> list[Session]:
+    sessions = (user.session for user in channel.members)
+    return [session for session in sessions if session and Cap.CHANNEL_RENAME not in session.caps]
+
+
+def _rejoin(ircd: Ircd, session: Session, channel: Channel, old: str, reason: str) -> None:
+    user = session.user
+    words = [reason] if reason else []
+    ircd.send(session, format_line("PART", old, *words, source=user.mask, trailing=bool(reason)))
+    if Cap.EXTENDED_JOIN in session.caps:
+        ircd.send(session, extended_join(user, channel))
+    else:
+        ircd.send(session, format_line("JOIN", channel.name, source=user.mask))
+    send_welcome(ircd, session, channel)

@@ -1,0 +1,67 @@
+"""REDACT: taking a message back (IRCv3 draft/message-redaction)."""
+
+from functools import partial
+
+from culture.ircd.channel import Channel
+from culture.ircd.commands.skills import asker_of, tell_failure
+from culture.ircd.core import Ircd
+from culture.ircd.events import Redacted
+from culture.ircd.failures import Failure
+from culture.ircd.session import Session
+from culture.ircd.skills import Asker, Found
+from culture.ircd.user import User
+from culture.protocol.line import Line
+
+
+def redact(ircd: Ircd, session: Session, line: Line) -> None:
+    """`target msgid [reason]`. What is remembered says who said it, and when."""
+    name, msgid, reason = line.param(0), line.param(1), line.param(2)
+    channel = ircd.state.find_channel(name) if name.startswith("#") else None
+    if name.startswith("#") and (channel is None or session.user not in channel.members):
+        _fail(ircd, session, Failure("INVALID_TARGET", name, text="You cannot delete messages from there"))
+        return
+    asker = asker_of(ircd, session)
+    ircd.ask_skill(
+        session,
+        partial(ircd.skills.find, asker, name, msgid),
+        lambda found: _decide(ircd, session, asker, name, msgid, reason, found),
+        unavailable=lambda: _fail(ircd, session, _unknown(name, msgid)),
+    )
+
+
+def _decide(
+    ircd: Ircd, session: Session, asker: Asker, name: str, msgid: str, reason: str, found: Found | None
+) -> None:
+    target = ircd.state.find_channel(name) if name.startswith("#") else ircd.state.find_user(name)
+    if found is None or (name.startswith("#") and target is None):
+        _fail(ircd, session, _unknown(name, msgid))
+        return
+    window_s = ircd.config.history.redact_within_s
+    is_moderator = isinstance(target, Channel) and target.may_moderate(session.user)
+    if not is_moderator and not _is_own(asker, found):
+        text = "You are not authorised to delete this message"
+        _fail(ircd, session, Failure("REDACT_FORBIDDEN", name, msgid, text=text))
+    elif not is_moderator and 0 < window_s < ircd.clock() - found.at:
+        text = "You can no longer delete this message"
+        _fail(ircd, session, Failure("REDACT_WINDOW_EXPIRED", name, msgid, str(window_s), text=text))
+    else:
+        ircd.publish(Redacted(session.user, target, _spelled(target, name), msgid, reason, found.ends))
+
+
+def _is_own(asker: Asker, found: Found) -> bool:
+    is_proved = asker.nicks_are_owned or found.by.startswith("account:") or found.at >= asker.named_at
+    return is_proved and found.by in asker.ends
+
+
+def _spelled(target: Channel | User | None, name: str) -> str:
+    if target is None:
+        return name
+    return target.name if isinstance(target, Channel) else target.nick
+
+
+def _unknown(name: str, msgid: str) -> Failure:
+    return Failure("UNKNOWN_MSGID", name, msgid, text="This message does not exist or is too old")
+
+
+def _fail(ircd: Ircd, session: Session, failure: Failure) -> None:
+    tell_failure(ircd, session, "REDACT", failure)

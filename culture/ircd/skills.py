@@ -1,0 +1,232 @@
+"""Skills: services inside the server, without a nick, that learn what happens and answer commands.
+
+A skill sees plain values and knows neither the server nor another skill. What it records it gets before
+anybody is told; what it watches it gets afterwards. Its commands run in a thread, so that whoever asks waits
+alone.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from culture.errors import CultureError
+from culture.ircd.user import User
+from culture.names import Folded, fold
+from culture.protocol.capabilities import Cap
+from culture.protocol.line import NO_TAGS
+from culture.protocol.multiline import Fragment
+
+
+class Happening(NamedTuple):
+    """An event as its readers were told it. A tuple, since one is made of every message."""
+
+    id: str
+    """The msgid, the same on every host."""
+    at: float
+    command: str
+    target: str
+    """The channel as it is spelled, `@#ops` for its operators, or the nick written to. Empty: `channels`."""
+    source: str
+    """nick!user@host, as it was before a NICK."""
+    account: str | None
+    text: str = ""
+    """What comes last on the line. Several lines in one message have a line feed between them."""
+    tags: Mapping[str, str] = NO_TAGS
+    is_public: bool = False
+    """It was said in a channel that was neither secret nor keyed nor for invited people only."""
+    ends: tuple[str, str] | None = None
+    """Of a direct message: `end_of` who wrote it and of who it is for."""
+    channels: tuple[tuple[str, bool], ...] = ()
+    """Where a QUIT or a NICK was seen, each with `is_public`."""
+    params: tuple[str, ...] = ()
+    """What stands between target and text: who was kicked, which modes, which message was redacted."""
+    origin: str = ""
+    """The host where it happened. Empty: this one."""
+    seq: int = 0
+    """Its number among all that happened there. 0: the next one of this host."""
+
+
+def end_of(user: User) -> str:
+    """By what one end of a direct message is known: the account, or the nick of who is not logged in."""
+    return f"account:{fold(user.account)}" if user.account is not None else f"nick:{fold(user.nick)}"
+
+
+class Membership(NamedTuple):
+    channel_created_at: float
+    signs: str
+    """Of `@%+` those who they are written to as: `@#ops` reaches its operators."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who sent a command, as things were when it was sent."""
+
+    nick: str
+    account: str | None
+    ends: tuple[str, ...]
+    """All that `end_of` says, or would say without the account."""
+    named_at: float
+    """Since when this nick is theirs."""
+    caps: frozenset[str] = frozenset()
+    channels: Mapping[Folded, Membership] = field(default_factory=dict)
+    """Those that they are in."""
+    closed: frozenset[Folded] = frozenset()
+    """All channels of the network that are secret, keyed or for invited people only."""
+    nicks_are_owned: bool = True
+    """Whether nobody else can take their nick when they are gone."""
+
+
+class Reply(NamedTuple):
+    """A line of an answer. Time, msgid, account and tags go to readers that negotiated them."""
+
+    command: str
+    params: tuple[str, ...] = ()
+    source: str = ""
+    """Empty: the server."""
+    at: float | None = None
+    """Without it, the time of the answer."""
+    id: str = ""
+    account: str | None = None
+    tags: Mapping[str, str] = NO_TAGS
+    trailing: bool = True
+    """Whether the last parameter is text, and not one more word."""
+    fragments: tuple[Fragment, ...] = ()
+    """The text, where it has several lines; it is no parameter then."""
+
+
+class ReplyBatch(NamedTuple):
+    """Replies that belong together (IRCv3 batch). Without that capability they come one by one."""
+
+    type: str
+    params: tuple[str, ...]
+    replies: Sequence[Reply]
+
+
+Replies = Sequence[Reply | ReplyBatch]
+
+
+class Found(NamedTuple):
+    """A message that somebody remembers."""
+
+    by: str
+    """`end_of` who said it."""
+    at: float
+    ends: tuple[str, str] | None = None
+    """Of a direct message."""
+
+
+class Remembered(NamedTuple):
+    """What a skill knows of accounts from before the server started, by their folded names."""
+
+    markers: Mapping[Folded, Mapping[str, str]] = {}
+    """How far they read: timestamps by folded channel or nick."""
+    metadata: Mapping[Folded, Mapping[str, str]] = {}
+    """What they publish of themselves, by key."""
+
+
+class NotRecordedError(CultureError):
+    """What happened could not be written down, so nobody may be told of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillCommand:
+    answer: Callable[[Asker, Sequence[str]], Replies]
+    """Runs in a thread, several at a time. May take long, and may raise `culture.ircd.failures.Failure`."""
+    params: int = 0
+    """How many it needs at least."""
+
+
+class Skill:
+    """What a skill is made of. One that needs only some of it leaves the rest as it is."""
+
+    name: str = ""
+    records: frozenset[str] = frozenset()
+    """The commands whose happenings `commit` gets, before anybody is told."""
+    wants: frozenset[str] = frozenset()
+    """The commands whose happenings `observe` gets, after everybody was told."""
+    commands: Mapping[str, SkillCommand] = {}
+    caps: frozenset[Cap] = frozenset()
+    """The capabilities that are offered because this skill is there."""
+    tokens: Sequence[str] = ()
+    """What RPL_ISUPPORT says because of it."""
+
+    def remembered(self) -> Remembered:
+        """Asked once, when the server starts."""
+        return Remembered()
+
+    def commit(self, happened: Sequence[Happening]) -> None:
+        """All that happened in one turn of the loop. If it raises, nothing of it is delivered."""
+
+    def observe(self, happened: Sequence[Happening]) -> None:
+        """Must be quick: the server waits. What takes long belongs in a thread of the skill."""
+
+    def find(self, asker: Asker, target: str, msgid: str) -> Found | None:
+        """A message that was said there, if the asker may read it. Runs in a thread, as commands do."""
+        return None
+
+    def close(self) -> None:
+        """The server stops."""
+
+
+class Skills:
+    """All skills of a server. One that raises is reported and stepped over."""
+
+    def __init__(
+        self,
+        skills: Iterable[Skill] = (),
+        report: Callable[[str, Exception], None] = lambda name, error: None,
+    ) -> None:
+        self._skills = tuple(skills)
+        self._report = report
+        self._recorders = [skill for skill in self._skills if skill.records]
+        self._watchers = [skill for skill in self._skills if skill.wants]
+        self.wanted = frozenset().union(*(skill.records | skill.wants for skill in self._skills))
+        """The commands of which somebody wants to know; of others no happening need be made."""
+        self.commands: dict[str, SkillCommand] = {}
+        self.caps: frozenset[Cap] = frozenset().union(*(skill.caps for skill in self._skills))
+        self.tokens = tuple(token for skill in self._skills for token in skill.tokens)
+        for skill in self._skills:
+            self.commands.update(skill.commands)
+
+    def wants(self, command: str) -> bool:
+        return command in self.wanted
+
+    def remembered(self) -> Iterable[Remembered]:
+        return [skill.remembered() for skill in self._skills]
+
+    def commit(self, happened: Sequence[Happening]) -> None:
+        """Raises NotRecordedError if one of them could not: then nothing of it may be told."""
+        for skill in self._recorders:
+            try:
+                skill.commit(happened if skill.records >= self.wanted else _only(happened, skill.records))
+            except NotRecordedError:
+                raise
+            except Exception as error:
+                self._report(skill.name, error)
+                raise NotRecordedError(f"skill '{skill.name}' failed") from error
+
+    def observe(self, happened: Sequence[Happening]) -> None:
+        for skill in self._watchers:
+            try:
+                skill.observe(_only(happened, skill.wants))
+            except Exception as error:
+                self._report(skill.name, error)
+
+    def find(self, asker: Asker, target: str, msgid: str) -> Found | None:
+        """As the first skill has it that remembers it."""
+        found = (skill.find(asker, target, msgid) for skill in self._skills)
+        return next((each for each in found if each is not None), None)
+
+    def close(self) -> None:
+        for skill in self._skills:
+            try:
+                skill.close()
+            except Exception as error:
+                self._report(skill.name, error)
+
+
+NO_SKILLS: Final = Skills()
+
+
+def _only(happened: Sequence[Happening], commands: frozenset[str]) -> Sequence[Happening]:
+    return [each for each in happened if each.command in commands]

@@ -1,0 +1,197 @@
+"""Sessions and channels as plain values, and back: what one process hands to the next over a restart.
+
+The values are those of JSON. What is at its default is left out. Whoever changes what they mean gives them
+another FORMAT.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from culture.ircd.bans import Entry, MaskList
+from culture.ircd.channel import FLAGS, Channel, Flag, Setting, Status, Topic
+from culture.ircd.commands.authentication import abandon_exchange
+from culture.ircd.core import Ircd
+from culture.ircd.draft import Draft, fail, invalid
+from culture.ircd.sasl.exchange import MECHANISMS, Exchange
+from culture.ircd.session import Phase, Session
+from culture.ircd.state import State
+from culture.ircd.user import UNNAMED, USER_MODES, User, UserMode
+from culture.names import Folded
+from culture.protocol.capabilities import CAPS, Cap
+from culture.protocol.multiline import Fragment
+
+FORMAT: Final = 1
+
+Values = dict[str, Any]
+
+_OF_USER: Final = (
+    "host", "signed_on_at", "named_at", "nick", "username", "realname", "account", "away",
+    "metadata", "markers",
+)  # fmt: skip
+_OF_SESSION: Final = (
+    "peer", "connected_at", "cap_version", "is_negotiating", "is_trusted", "oper", "failures", "is_local",
+    "is_secure", "fingerprint",
+)  # fmt: skip
+
+
+def session_values(ircd: Ircd, session: Session) -> Values:
+    """Without any secret, and without when it spoke last, which is another time with each message."""
+    user = session.user
+    values = {name: getattr(user, name) for name in _OF_USER}
+    values |= {name: getattr(session, name) for name in _OF_SESSION}
+    values |= {
+        "is_registered": session.phase is Phase.REGISTERED,
+        "knows_password": bool(ircd.password) and session.password == ircd.password,
+        "modes": "".join(sorted(user.modes)),
+        "caps": sorted(session.caps),
+        "subscriptions": sorted(session.subscriptions),
+        "channels": {channel.name: _statuses(channel, user) for channel in user.channels.values()},
+        "invites": _invites(user, ircd.state),
+        "watches": ircd.state.watchers.watched_by(user),
+        "draft": _draft_values(session.draft) if session.draft is not None else None,
+        "exchange": session.exchange.name if session.exchange is not None else None,
+    }
+    return _without_defaults(values)
+
+
+def restore_session(ircd: Ircd, values: Values, *, in_order: bool) -> Session:
+    """Into channels that are there already. `in_order`: nothing happened after the values were taken."""
+    user = User(**{name: values[name] for name in _OF_USER if name in values}, spoke_at=ircd.clock())
+    session = Session(
+        user, heard_at=ircd.timer(), **{name: values[name] for name in _OF_SESSION if name in values}
+    )
+    user.session = session
+    session.set_caps({Cap(name) for name in values.get("caps", ()) if name in CAPS})
+    session.subscriptions = frozenset(values.get("subscriptions", ()))
+    session.password = ircd.password if values.get("knows_password") else ""
+    ircd.sessions.add(session)
+    if values.get("is_registered"):
+        session.phase = Phase.REGISTERED
+        ircd.state.add_user(user)
+    elif user.nick != UNNAMED:
+        ircd.reserved[user.key] = session
+    for letter in values.get("modes", ""):
+        if letter in USER_MODES:
+            ircd.state.set_user_mode(user, UserMode(letter), present=True)
+    for nick in values.get("watches", ()):
+        ircd.state.watchers.add(user, nick, most=0)
+    _restore_places(ircd.state, user, values)
+    if "draft" in values:
+        session.draft = _restore_draft(values["draft"])
+    if name := values.get("exchange"):
+        session.exchange = Exchange(name, MECHANISMS[name][1](session.fingerprint))
+    _give_up_what_is_cut(ircd, session, in_order=in_order)
+    return session
+
+
+def channel_values(channel: Channel) -> Values:
+    """Without its members: they know where they are."""
+    topic = channel.topic
+    values = {
+        "name": channel.name,
+        "created_at": channel.created_at,
+        "renamed_at": channel.renamed_at,
+        "settings": dict(channel.settings),
+        "topic": [topic.text, topic.set_by, topic.set_at] if topic is not None else None,
+        "lists": {
+            kind: [[entry.mask, entry.set_by, entry.set_at] for entry in entries]
+            for kind in MaskList
+            if (entries := channel.masks.of(kind))
+        },
+        "metadata": channel.metadata,
+    }
+    return {"flags": "".join(sorted(channel.flags)), **_without_defaults(values)}
+
+
+def restore_channel(state: State, values: Values) -> None:
+    channel = Channel(
+        values["name"],
+        values["created_at"],
+        flags={Flag(letter) for letter in values["flags"] if letter in FLAGS},
+        settings={Setting(letter): value for letter, value in values.get("settings", {}).items()},
+        topic=Topic(*values["topic"]) if "topic" in values else None,
+        renamed_at=values.get("renamed_at", 0.0),
+        metadata=values.get("metadata", {}),
+    )
+    for kind, entries in values.get("lists", {}).items():
+        for entry in entries:
+            channel.masks.add(MaskList(kind), Entry(*entry))
+    state.channels[channel.key] = channel
+    if not channel.is_public:
+        state.closed.add(channel.key)
+
+
+def drop_empty_channels(state: State) -> None:
+    """Those whose members all did not come back."""
+    for key in [key for key, channel in state.channels.items() if not channel.members]:
+        del state.channels[key]
+        state.closed.discard(key)
+
+
+def account_values(state: State, account: Folded) -> Values:
+    return _without_defaults(
+        {
+            "metadata": state.metadata.of_accounts.get(account, {}),
+            "markers": state.markers.of_accounts.get(account, {}),
+        }
+    )
+
+
+def restore_account(state: State, account: Folded, values: Values) -> None:
+    for name, of_accounts in _BY_ACCOUNT.items():
+        if name in values:
+            of_accounts(state)[account] = values[name]
+
+
+_BY_ACCOUNT: Final[Mapping[str, Callable[[State], dict[Folded, Any]]]] = {
+    "metadata": lambda state: state.metadata.of_accounts,
+    "markers": lambda state: state.markers.of_accounts,
+}
+
+
+def _without_defaults(values: Values) -> Values:
+    return {name: value for name, value in values.items() if value or isinstance(value, float)}
+
+
+def _statuses(channel: Channel, user: User) -> str:
+    return "".join(sorted(channel.members[user]))
+
+
+def _invites(user: User, state: State) -> dict[str, bool]:
+    """Those that still lead anywhere."""
+    return {to.name: by for to, by in user.invites.items() if state.channels.get(to.key) is to}
+
+
+def _restore_places(state: State, user: User, values: Values) -> None:
+    for name, statuses in values.get("channels", {}).items():
+        if (channel := state.find_channel(name)) is not None:
+            channel.members[user] = set(map(Status, statuses))
+            user.channels[channel.key] = channel
+    for name, by_operator in values.get("invites", {}).items():
+        if (channel := state.find_channel(name)) is not None:
+            user.invites[channel] = by_operator
+
+
+def _draft_values(draft: Draft) -> Values:
+    return {
+        "reference": draft.reference,
+        "target": draft.target,
+        "tags": dict(draft.tags),
+        "opened_at": draft.opened_at,
+        "label": draft.label,
+        "command": draft.command,
+        "fragments": [list(fragment) for fragment in draft.fragments],
+        "size_bytes": draft.size_bytes,
+        "is_given_up": draft.is_given_up,
+    }
+
+
+def _restore_draft(values: Values) -> Draft:
+    return Draft(**{**values, "fragments": [Fragment(*each) for each in values["fragments"]]})
+
+
+def _give_up_what_is_cut(ircd: Ircd, session: Session, *, in_order: bool) -> None:
+    """What cannot go on in another process is told, so that the client begins again."""
+    abandon_exchange(ircd, session)
+    if not in_order and session.draft is not None and not session.draft.is_given_up:
+        fail(ircd, session, session.draft, invalid("The server was restarted before the end of the batch"))

@@ -1,0 +1,84 @@
+"""The short way for plain messages does what the way of every command does."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from support.network import Client, Network
+
+NICKS = ("spark-ori", "spark-bo", "spark-lea", "spark-claude")
+CAPS = ("", "echo-message", "message-tags server-time", "message-tags account-tag echo-message batch")
+BEFORE = (
+    "MODE #ops +m",
+    "MODE #ops +C",
+    "MODE #ops +b spark-bo!*@*",
+    "MODE #ops +v spark-lea",
+    "MODE spark-claude +B",
+    "MODE spark-lea +R",
+    "AWAY :lunch",
+    "AWAY",
+    "PART #ops",
+    "JOIN #ops",
+    "PING x",
+    "TOPIC #ops :disks",
+)
+TARGETS = (
+    "#ops",
+    "#OPS",
+    "#other",
+    "#none",
+    "spark-bo",
+    "Spark-Lea",
+    "spark-claude",
+    "nobody",
+    "@#ops",
+    "#ops,spark-bo",
+    "",
+)
+TEXTS = st.one_of(
+    st.sampled_from(
+        ("hello", "a @spark-bo b", "\x01VERSION\x01", "\x01ACTION waves\x01", ":)", " ", "", "x" * 460, "☃")
+    ),
+    st.text(st.characters(blacklist_characters="\r\n\0", blacklist_categories=("Cs",)), max_size=40),
+)
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, len(NICKS) - 1),
+        st.one_of(st.sampled_from(BEFORE), st.tuples(st.sampled_from(TARGETS), TEXTS, st.booleans())),
+    ),
+    max_size=12,
+)
+
+
+def play(command: str, caps: list[str], steps: list) -> list[list[str]]:
+    """What everybody reads. Commands may be typed in lower case, which the short way does not know."""
+    network = Network()
+    clients = [network.client(nick, "#ops", caps=each) for nick, each in zip(NICKS, caps, strict=True)]
+    clients[1].send("JOIN #other")
+    read: list[list[str]] = [[] for _ in clients]
+    for number, step in steps:
+        if isinstance(step, str):
+            clients[number].send(step)
+        else:
+            target, text, is_last = step
+            clients[number].send(f"{command} {target} :{text}")
+            if not is_last:
+                continue
+        _read(clients, read)
+    _read(clients, read)
+    return read
+
+
+def _read(clients: list[Client], read: list[list[str]]) -> None:
+    for client, lines in zip(clients, read, strict=True):
+        lines += map(anonymous, client.lines())
+
+
+@given(st.lists(st.sampled_from(CAPS), min_size=len(NICKS), max_size=len(NICKS)), STEPS)
+def test_both_ways_lead_to_the_same(caps: list[str], steps: list):
+    assert play("PRIVMSG", caps, steps) == play("privmsg", caps, steps)
+
+
+def anonymous(line: str) -> str:
+    """Without the msgid: what nobody is told need not have one."""
+    return re.sub(r"msgid=m[0-9a-f]+", "msgid=", line)

@@ -1,0 +1,410 @@
+"""IRCv3 draft/metadata-2."""
+
+import re
+from pathlib import Path
+
+import pytest
+from support.network import Client, Network
+
+from culture.config.ircd import Limits
+from culture.net.authenticator import StoredAccounts
+from culture.store.accounts import Accounts
+from culture.store.passwords import Cost
+
+CAPS = "draft/metadata-2 batch"
+
+
+@pytest.fixture
+def accounts(tmp_path: Path) -> Network:
+    """A network where somebody may log in as `jilles`."""
+    accounts = Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
+    accounts.add("jilles", "sesame")
+    return Network(authenticator=StoredAccounts(accounts), nick_policy="open")
+
+
+def log_in(client: Client) -> None:
+    client.send("CAP REQ sasl", "AUTHENTICATE PLAIN", "AUTHENTICATE AGppbGxlcwBzZXNhbWU=")
+    assert client.session.user.account == "jilles"
+    client.lines()
+
+
+def read(client: Client) -> list[str]:
+    """What arrived, with batches called 1, 2 … in their order."""
+    lines = client.lines()
+    references = [line.partition(" BATCH +")[2].split(" ")[0] for line in lines if " BATCH +" in line]
+    for number, reference in enumerate(references, start=1):
+        called = re.compile(rf"(?<=batch=){reference}(?=[; ])|(?<= BATCH [+-]){reference}(?= |$)")
+        lines = [called.sub(str(number), line) for line in lines]
+    return lines
+
+
+def subscriber(network: Network, nick: str, *channels: str, keys: str = "state model") -> Client:
+    client = network.client(nick, caps=CAPS)
+    client.send(f"METADATA * SUB {keys}", *(f"JOIN {channel}" for channel in channels))
+    client.lines()
+    return client
+
+
+def test_the_capability_tells_the_limits():
+    network = Network(limits=Limits(metadata_keys=3, metadata_subscriptions=0))
+    client = network.connect()
+    client.send("CAP LS 302")
+    assert " draft/metadata-2=before-connect,max-keys=3,max-value-bytes=250 " in " ".join(client.lines())
+
+
+def test_a_value_is_set_asked_for_listed_and_removed():
+    network = Network()
+    ori, bo = network.client("spark-ori", caps=CAPS), network.client("spark-bo", caps=CAPS)
+    ori.send("METADATA * SET state :at work", "METADATA SPARK-ORI SET model x", "METADATA * SET empty :")
+    assert ori.lines() == [
+        ":spark 761 spark-ori spark-ori state * :at work",
+        ":spark 761 spark-ori spark-ori model * :x",
+        ":spark 761 spark-ori spark-ori empty * :",
+    ]
+    bo.send("METADATA Spark-Ori GET model nothing n:t state", "METADATA spark-ori LIST", "METADATA * LIST")
+    assert read(bo) == [
+        ":spark BATCH +1 metadata spark-ori",
+        "@batch=1 :spark 761 spark-bo spark-ori model * :x",
+        "@batch=1 :spark 766 spark-bo spark-ori nothing :key not set",
+        "@batch=1 :spark FAIL METADATA KEY_INVALID n:t "
+        ":A key has only lower-case letters, digits and _ . / -",
+        "@batch=1 :spark 761 spark-bo spark-ori state * :at work",
+        ":spark BATCH -1",
+        ":spark BATCH +2 metadata spark-ori",
+        "@batch=2 :spark 761 spark-bo spark-ori state * :at work",
+        "@batch=2 :spark 761 spark-bo spark-ori model * :x",
+        "@batch=2 :spark 761 spark-bo spark-ori empty * :",
+        ":spark BATCH -2",
+        ":spark BATCH +3 metadata spark-bo",
+        ":spark BATCH -3",
+    ]
+    ori.send("METADATA * SET model", "METADATA * SET model", "METADATA * CLEAR", "METADATA * CLEAR")
+    assert read(ori) == [
+        ":spark 766 spark-ori spark-ori model :key not set",
+        ":spark FAIL METADATA KEY_NOT_SET spark-ori model :The key is not set",
+        ":spark BATCH +1 metadata spark-ori",
+        "@batch=1 :spark 766 spark-ori spark-ori state :key not set",
+        "@batch=1 :spark 766 spark-ori spark-ori empty :key not set",
+        ":spark BATCH -1",
+        ":spark BATCH +2 metadata spark-ori",
+        ":spark BATCH -2",
+    ]
+
+
+def test_subscriptions():
+    ori = Network(limits=Limits(metadata_subscriptions=3)).client("spark-ori", caps=CAPS)
+    ori.send(
+        "METADATA * SUBS", "METADATA * SUB b a $x B b", "METADATA * UNSUB a $x z", "METADATA * SUB d c e a"
+    )
+    ori.send("METADATA * SUBS", "METADATA * SUB c", "METADATA * UNSUB b c d", "METADATA * SUBS")
+    said = "A key has only lower-case letters, digits and _ . / -"
+    full = ":You are subscribed to too many keys"
+    assert read(ori) == [
+        ":spark BATCH +1 metadata-subs",
+        ":spark BATCH -1",
+        f":spark FAIL METADATA KEY_INVALID $x :{said}",
+        f":spark FAIL METADATA KEY_INVALID B :{said}",
+        ":spark 770 spark-ori b a b",
+        f":spark FAIL METADATA KEY_INVALID $x :{said}",
+        ":spark 771 spark-ori a z",
+        f":spark FAIL METADATA TOO_MANY_SUBS e {full}",
+        ":spark 770 spark-ori d c",
+        ":spark BATCH +2 metadata-subs",
+        "@batch=2 :spark 772 spark-ori b c d",
+        ":spark BATCH -2",
+        f":spark FAIL METADATA TOO_MANY_SUBS c {full}",
+        ":spark 771 spark-ori b c d",
+        ":spark BATCH +3 metadata-subs",
+        ":spark BATCH -3",
+    ]
+
+
+def test_many_keys_come_in_several_lines():
+    ori = Network(limits=Limits(metadata_subscriptions=0)).client("spark-ori", caps=CAPS)
+    keys = [f"{number:02}{'x' * 50}" for number in range(30)]
+    for start in range(0, 30, 8):
+        ori.send(f"METADATA * SUB {' '.join(keys[start : start + 8])}")
+    ori.lines()
+    ori.send("METADATA * SUBS")
+    _, *lines, _ = ori.lines()
+    assert all(len(line.partition(" ")[2].encode()) <= 510 for line in lines)
+    assert [key for line in lines for key in line.split(" ")[4:]] == keys
+
+
+def test_a_change_is_told_to_those_who_share_a_channel_and_asked():
+    network = Network()
+    bo, lea = subscriber(network, "spark-bo", "#a", "#b"), subscriber(network, "spark-lea")
+    deaf = network.client("spark-deaf", "#a", caps="draft/metadata-2")
+    ori = subscriber(network, "spark-ori", "#a", "#b")
+    bo.lines()
+    deaf.lines()
+    ori.send("METADATA * SET state busy", "METADATA * SET state busy", "METADATA * SET other x")
+    ori.send("METADATA * SET state")
+    assert bo.lines() == [
+        ":spark-ori!ori@spark METADATA spark-ori state * :busy",
+        ":spark-ori!ori@spark METADATA spark-ori state *",
+    ]
+    assert lea.lines() == deaf.lines() == []
+    assert [line.split(" ")[1] for line in ori.lines()] == ["761", "761", "761", "766"]
+    bo.send("METADATA * UNSUB state")
+    bo.lines()
+    ori.send("METADATA * SET state idle")
+    assert bo.lines() == []
+
+
+def test_with_extended_monitor_no_common_channel_is_needed():
+    network = Network()
+    ori = network.client("spark-ori")
+    bo = network.client("spark-bo", caps=f"{CAPS} extended-monitor")
+    bo.send("METADATA * SUB state", "MONITOR + spark-ori,spark-lea")
+    bo.lines()
+    ori.send("METADATA * SET state busy", "NICK spark-lea")
+    assert read(bo) == [
+        ":spark-ori!ori@spark METADATA spark-ori state * :busy",
+        ":spark 731 spark-bo :spark-ori",
+        ":spark 730 spark-bo :spark-lea!ori@spark",
+        ":spark BATCH +1 metadata spark-lea",
+        "@batch=1 :spark METADATA spark-lea state * :busy",
+        ":spark BATCH -1",
+    ]
+    bo.send("MONITOR C", "MONITOR + spark-lea")
+    assert read(bo)[1:] == [
+        ":spark BATCH +1 metadata spark-lea",
+        "@batch=1 :spark METADATA spark-lea state * :busy",
+        ":spark BATCH -1",
+    ]
+
+
+def test_a_channel_is_described_by_its_operators():
+    network = Network()
+    ori, bo = subscriber(network, "spark-ori", "#Ops"), subscriber(network, "spark-bo", "#ops", keys="url")
+    lea = network.client("spark-lea", caps=CAPS)
+    ori.send("METADATA #ops SET url :https://example.org/")
+    assert ori.lines()[-1] == ":spark 761 spark-ori #Ops url * :https://example.org/"
+    assert bo.lines() == [":spark-ori!ori@spark METADATA #Ops url * :https://example.org/"]
+    bo.send("METADATA #ops SET url :x", "METADATA #ops CLEAR", "METADATA spark-ori SET url x")
+    assert bo.lines() == [
+        ":spark FAIL METADATA KEY_NO_PERMISSION #Ops url :That is not yours to change",
+        ":spark FAIL METADATA KEY_NO_PERMISSION #Ops * :That is not yours to change",
+        ":spark FAIL METADATA KEY_NO_PERMISSION spark-ori url :That is not yours to change",
+    ]
+    lea.send("METADATA #ops GET url")
+    assert read(lea)[1] == "@batch=1 :spark 761 spark-lea #Ops url * :https://example.org/"
+    ori.send("MODE #ops +s")
+    lea.send("METADATA #ops GET url", "METADATA #nowhere LIST", "METADATA nobody SYNC")
+    assert lea.lines() == [
+        f":spark FAIL METADATA INVALID_TARGET {name} :There is no such channel or nick"
+        for name in ("#ops", "#nowhere", "nobody")
+    ]
+
+
+def test_who_joins_is_told_what_they_subscribed_to():
+    network = Network()
+    ori = network.client("spark-ori", "#a")
+    network.client("spark-bo", "#a").send("METADATA * SET model :m 2", "METADATA * SET other x")
+    ori.send("METADATA #a SET state :open", "METADATA * SET state busy")
+    lea = network.client("spark-lea", caps=CAPS)
+    lea.send("METADATA * SUB model state", "METADATA * SET state new")
+    lea.lines()
+    lea.send("JOIN #a")
+    told = [
+        ":spark METADATA #a state * :open",
+        ":spark METADATA spark-ori state * :busy",
+        ":spark METADATA spark-bo model * :m 2",
+    ]
+    *_, end_of_names, start, one, two, three, end = read(lea)
+    assert " 366 " in end_of_names
+    assert (start, end) == (":spark BATCH +1 metadata #a", ":spark BATCH -1")
+    assert [one, two, three] == [f"@batch=1 {line}" for line in told]
+    lea.send("METADATA #a SYNC", "METADATA spark-bo SYNC")
+    synced = [line.partition(" ")[2] for line in lea.lines() if line.startswith("@")]
+    assert synced == [*told, told[-1]]
+
+
+def test_who_joins_a_channel_where_much_is_published_asks_for_it_later():
+    network = Network(limits=Limits(metadata_changes_per_min=0))
+    keys = " ".join(f"k{number}" for number in range(10))
+    for number in range(51):
+        member = network.client(f"spark-n{number}", "#a")
+        member.send(*(f"METADATA * SET {key} x" for key in keys.split(" ")))
+    lea = network.client("spark-lea", caps=CAPS)
+    lea.send(f"METADATA * SUB {keys}")
+    lea.lines()
+    lea.send("JOIN #a")
+    assert lea.lines()[-1] == ":spark 774 spark-lea #a 5"
+    lea.send("METADATA #a SYNC")
+    assert len(lea.lines()) == 510 + 2
+
+
+def test_before_registration_one_is_alone():
+    network = Network()
+    watcher = subscriber(network, "spark-bo")
+    client = network.connect()
+    client.send(f"CAP REQ :{CAPS}")
+    client.lines()
+    client.send("METADATA * SUB state", "METADATA * SET state up", "METADATA * GET state")
+    client.send("METADATA spark-bo LIST", "METADATA * SET model x", "METADATA * SET model")
+    assert read(client) == [
+        ":spark 770 * state",
+        ":spark 761 * * state * :up",
+        ":spark BATCH +1 metadata *",
+        "@batch=1 :spark 761 * * state * :up",
+        ":spark BATCH -1",
+        ":spark FAIL METADATA INVALID_TARGET spark-bo :There is no such channel or nick",
+        ":spark 761 * * model * :x",
+        ":spark 766 * * model :key not set",
+    ]
+    client.send("NICK spark-ori", "USER ori 0 * :ori", "CAP END")
+    lines = client.lines()
+    own = next(index for index, line in enumerate(lines) if line.endswith("metadata spark-ori"))
+    assert lines[own + 1].endswith(":spark METADATA spark-ori state * :up")
+    assert " 005 " in lines[own - 1]
+    watcher.send("METADATA spark-ori GET state")
+    assert watcher.lines()[1].endswith(" state * :up")
+
+
+def test_who_has_nothing_is_told_so_at_registration():
+    client = Network().connect()
+    client.send(f"CAP REQ :{CAPS}", "NICK spark-ori", "USER ori 0 * :ori", "CAP END")
+    batches = [line for line in read(client) if " BATCH " in line]
+    assert batches == [":spark BATCH +1 metadata spark-ori", ":spark BATCH -1"]
+
+
+def test_an_account_has_the_same_on_all_connections(accounts: Network):
+    watcher = subscriber(accounts, "watcher", "#a")
+    desk, phone = accounts.client("desk", "#a", caps=CAPS), accounts.client("phone", "#a", caps=CAPS)
+    desk.send("METADATA * SET state busy")
+    watcher.lines()
+    log_in(desk)
+    log_in(phone)
+    assert watcher.lines() == [
+        ":desk!desk@spark METADATA desk state * :busy",
+        ":phone!phone@spark METADATA phone state * :busy",
+    ]
+    phone.send("METADATA * SUB state")
+    phone.lines()
+    desk.send("METADATA * SET state idle")
+    assert sorted(watcher.lines()) == [
+        ":desk!desk@spark METADATA desk state * :idle",
+        ":desk!desk@spark METADATA phone state * :idle",
+    ]
+    assert sorted(phone.lines()) == [
+        ":desk!desk@spark METADATA desk state * :idle",
+        ":desk!desk@spark METADATA phone state * :idle",
+    ]
+
+
+def test_an_account_keeps_what_it_published(accounts: Network):
+    first = accounts.client("first")
+    log_in(first)
+    first.send("METADATA * SET model x")
+    first.drop()
+    assert accounts.ircd.state.metadata.of_accounts == {"jilles": {"model": "x"}}
+    second = accounts.connect()
+    second.send("CAP REQ :draft/metadata-2 batch sasl")
+    log_in(second)
+    second.send("METADATA * SET state up", "NICK second", "USER s 0 * :s", "CAP END")
+    told = [line.partition(" ")[2] for line in second.lines() if " METADATA " in line]
+    assert told == [":spark METADATA second model * :x", ":spark METADATA second state * :up"]
+    assert accounts.ircd.state.metadata.of_accounts == {"jilles": {"model": "x", "state": "up"}}
+
+
+def test_limits_hold():
+    network = Network(limits=Limits(metadata_keys=2, metadata_value_length=10, metadata_changes_per_min=4))
+    ori = network.client("spark-ori", "#a", caps=CAPS)
+    ori.send(
+        "METADATA * SET a :x", "METADATA * SET b :éééééé", "METADATA * SET b :ééééé", "METADATA * SET c x"
+    )
+    ori.send("METADATA * SET a :y", "METADATA #a SET a :y", "METADATA #a SET b :y")
+    assert ori.lines() == [
+        ":spark 761 spark-ori spark-ori a * :x",
+        ":spark FAIL METADATA VALUE_INVALID :The value is too long: it may have 10 bytes",
+        ":spark 761 spark-ori spark-ori b * :ééééé",
+        ":spark FAIL METADATA LIMIT_REACHED spark-ori :There are too many keys already",
+        ":spark 761 spark-ori spark-ori a * :y",
+        ":spark 761 spark-ori #a a * :y",
+        ":spark FAIL METADATA RATE_LIMITED #a b 60 :Too many changes; try again later",
+    ]
+    network.clock.advance(59.5)
+    ori.send("METADATA * CLEAR")
+    network.clock.advance(0.5)
+    ori.send("METADATA * CLEAR")
+    assert (
+        ori.lines()[0] == ":spark FAIL METADATA RATE_LIMITED spark-ori * 1 :Too many changes; try again later"
+    )
+    assert ori.session.user.metadata == {}
+
+
+def test_a_value_is_never_cut_whatever_nicks_are_taken():
+    network = Network(limits=Limits(metadata_value_length=512), nick_policy="open")
+    ori, bo = network.client("o"), network.client("b" * 64, caps=CAPS)
+    key = "k" * 64
+    fits = next(
+        length
+        for length in range(400, 0, -1)
+        if ori.send(f"METADATA * SET {key} {'x' * length}") or " 761 " in ori.lines()[0]
+    )
+    ori.send(f"NICK {'o' * 64}")
+    bo.send(f"METADATA {'o' * 64} GET {key}")
+    assert bo.lines()[1].endswith(f" :{'x' * fits}")
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("METADATA", "461"),
+        ("METADATA *", "461"),
+        ("METADATA * GET", "461"),
+        ("METADATA * SET", "461"),
+        ("METADATA * SUB", "461"),
+        ("METADATA * DESTROY", "FAIL METADATA SUBCOMMAND_INVALID DESTROY"),
+        ("METADATA #a SUB x", "FAIL METADATA INVALID_TARGET #a"),
+        ("METADATA $a:x SET url x", "FAIL METADATA INVALID_TARGET $a:x"),
+        ("METADATA * SET Url x", "FAIL METADATA KEY_INVALID Url"),
+        ("METADATA * SET :a b", "FAIL METADATA KEY_INVALID *"),
+        (f"METADATA * SET {'k' * 65} x", "FAIL METADATA KEY_INVALID k"),
+    ],
+)
+def test_refusals_say_why(typed: str, told: str):
+    ori = Network().client("spark-ori", "#a")
+    ori.send(typed)
+    (line,) = ori.lines()
+    assert line.startswith(f":spark {told}")
+
+
+def test_a_labeled_question_is_answered_by_one_batch_with_the_label():
+    ori = Network().client("spark-ori", caps=f"{CAPS} labeled-response message-tags server-time")
+    ori.send("METADATA * SET a x")
+    ori.lines()
+    ori.send("@label=q METADATA * LIST")
+    start, value, end = read(ori)
+    assert start == "@label=q :spark BATCH +1 metadata spark-ori"
+    assert value == "@batch=1;time=1970-01-12T13:46:40.000Z :spark 761 spark-ori spark-ori a * :x"
+    assert end == ":spark BATCH -1"
+
+
+def test_a_batch_among_other_answers_is_inside_theirs():
+    network = Network()
+    network.client("spark-bo", "#a").send("METADATA * SET state busy")
+    lea = network.client("spark-lea", caps=f"{CAPS} labeled-response no-implicit-names")
+    lea.send("METADATA * SUB state")
+    lea.lines()
+    lea.send("@label=j JOIN #a")
+    assert read(lea) == [
+        "@label=j :spark BATCH +1 labeled-response",
+        "@batch=1 :spark-lea!lea@spark JOIN #a",
+        "@batch=1 :spark BATCH +2 metadata #a",
+        "@batch=2 :spark METADATA spark-bo state * :busy",
+        "@batch=1 :spark BATCH -2",
+        ":spark BATCH -1",
+    ]
+
+
+def test_nothing_is_left_of_who_left():
+    network = Network()
+    ori = network.client("spark-ori", "#a")
+    ori.send("METADATA * SET state x", "METADATA #a SET url y")
+    ori.drop()
+    assert network.ircd.state.metadata.of_accounts == {}
+    network.client("spark-bo", "#a").send("METADATA #a LIST")
+    assert network.ircd.state.channels["#a"].metadata == {}

@@ -1,0 +1,149 @@
+"""IRCv3 draft/read-marker."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.network import Client, Network
+
+from culture.ircd.markers import MOST, is_timestamp
+from culture.names import fold
+from culture.net.authenticator import StoredAccounts
+from culture.protocol.render import format_time
+from culture.store.accounts import Accounts
+from culture.store.passwords import Cost
+
+CAP = "draft/read-marker"
+EARLY, LATE = "timestamp=2019-01-04T14:33:26.123Z", "timestamp=2019-01-04T14:33:26.124Z"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Network:
+    accounts = Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
+    accounts.add("jilles", "sesame")
+    return Network(authenticator=StoredAccounts(accounts), nick_policy="open")
+
+
+def log_in(client: Client) -> Client:
+    client.send("CAP REQ sasl", "AUTHENTICATE PLAIN", "AUTHENTICATE AGppbGxlcwBzZXNhbWU=")
+    assert client.session.user.account == "jilles"
+    client.lines()
+    return client
+
+
+def test_a_marker_is_asked_for_and_set():
+    ori = Network().client("spark-ori", "#Ops", caps=CAP)
+    ori.send("MARKREAD #ops", f"MARKREAD #OPS {EARLY}", "MARKREAD #Ops", "MARKREAD spark-bo")
+    assert ori.lines() == [
+        ":spark MARKREAD #Ops *",
+        f":spark MARKREAD #Ops {EARLY}",
+        f":spark MARKREAD #Ops {EARLY}",
+        ":spark MARKREAD spark-bo *",
+    ]
+
+
+def test_a_marker_only_moves_forward():
+    ori = Network().client("spark-ori")
+    ori.send(f"MARKREAD #a {LATE}", f"MARKREAD #a {EARLY}", f"MARKREAD #a {LATE}")
+    assert ori.lines() == [f":spark MARKREAD #a {LATE}"] * 3
+
+
+def test_who_joins_learns_how_far_they_were_before_who_is_there():
+    network = Network()
+    network.client("spark-bo", "#a").send("TOPIC #a :x")
+    ori = network.client("spark-ori", caps=CAP)
+    ori.send("JOIN #a", f"MARKREAD #a {EARLY}", "PART #a", "JOIN #a")
+    lines = [line for line in ori.lines() if "PART" not in line]
+    markers = [line for line in lines if "MARKREAD" in line]
+    assert markers == [
+        ":spark MARKREAD #a *",
+        f":spark MARKREAD #a {EARLY}",
+        f":spark MARKREAD #a {EARLY}",
+    ]
+    commands = [line.split(" ")[1] for line in lines]
+    assert commands[:6] == ["JOIN", "332", "333", "MARKREAD", "353", "366"]
+
+
+def test_without_the_capability_nobody_is_told_who_did_not_ask():
+    ori = Network().client("spark-ori")
+    ori.send("JOIN #a")
+    assert "MARKREAD" not in ori.numerics()
+
+
+def test_all_connections_of_an_account_are_told_and_nobody_else(network: Network):
+    desk, phone = (log_in(network.client(nick, "#a", caps=CAP)) for nick in ("desk", "phone"))
+    old = log_in(network.client("old", "#a"))
+    stranger = network.client("stranger", "#a", caps=CAP)
+    for client in (desk, phone, old):
+        client.lines()
+    phone.send(f"MARKREAD #a {EARLY}")
+    assert phone.lines() == desk.lines() == [f":spark MARKREAD #a {EARLY}"]
+    assert old.lines() == stranger.lines() == []
+    old.send("MARKREAD #a")
+    assert old.lines() == [f":spark MARKREAD #a {EARLY}"]
+    stranger.send("MARKREAD #a")
+    assert stranger.lines() == [":spark MARKREAD #a *"]
+    desk.send(f"MARKREAD #a {EARLY}")
+    assert desk.lines() == [f":spark MARKREAD #a {EARLY}"]
+    assert phone.lines() == []
+
+
+def test_an_account_keeps_its_markers_while_nobody_is_here(network: Network):
+    first = log_in(network.client("desk", caps=CAP))
+    first.send(f"MARKREAD bo {EARLY}")
+    first.drop()
+    assert network.ircd.state.by_account == {}
+    assert network.ircd.state.markers.of_accounts == {"jilles": {"bo": EARLY.removeprefix("timestamp=")}}
+    second = log_in(network.client("phone", caps=CAP))
+    second.send("MARKREAD Bo")
+    assert second.lines() == [f":spark MARKREAD Bo {EARLY}"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("MARKREAD", "NEED_MORE_PARAMS"),
+        ("MARKREAD :", "NEED_MORE_PARAMS"),
+        (f"MARKREAD :not one {EARLY}", "INVALID_PARAMS *"),
+        ("MARKREAD a,b", "INVALID_PARAMS a,b"),
+        (f"MARKREAD #{'x' * 100}", f"INVALID_PARAMS #{'x' * 100}"),
+        ("MARKREAD #a *", "INVALID_PARAMS *"),
+        ("MARKREAD #a 2019-01-04T14:33:26.123Z", "INVALID_PARAMS 2019-01-04T14:33:26.123Z"),
+        (
+            "MARKREAD #a timestamp=2019-13-04T14:33:26.123Z",
+            "INVALID_PARAMS timestamp=2019-13-04T14:33:26.123Z",
+        ),
+        ("MARKREAD #a timestamp=2019-01-04T14:33:26Z", "INVALID_PARAMS timestamp=2019-01-04T14:33:26Z"),
+        ("MARKREAD #a :", "INVALID_PARAMS *"),
+    ],
+)
+def test_refusals_say_why(typed: str, told: str):
+    ori = Network().client("spark-ori")
+    ori.send(typed)
+    (line,) = ori.lines()
+    assert line.startswith(f":spark FAIL MARKREAD {told} :")
+    assert ori.session.user.markers == {}
+
+
+def test_what_was_not_read_for_longest_is_forgotten_first():
+    ori = Network().client("spark-ori")
+    ori.send(
+        *(f"MARKREAD n{number} {EARLY}" for number in range(MOST)),
+        f"MARKREAD n0 {LATE}",
+        f"MARKREAD m {LATE}",
+    )
+    markers = ori.session.user.markers
+    assert len(markers) == MOST
+    assert fold("n0") in markers
+    assert fold("n1") not in markers
+
+
+moments = st.integers(min_value=0, max_value=253_402_300_799_999)
+
+
+@given(moments, moments)
+def test_every_time_of_the_server_is_one_and_later_ones_compare_as_greater(one_ms: int, other_ms: int):
+    one, other = format_time(one_ms / 1000), format_time(other_ms / 1000)
+    assert is_timestamp(one)
+    assert (one < other) is (int(one_ms / 1000 * 1000) < int(other_ms / 1000 * 1000))

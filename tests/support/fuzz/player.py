@@ -1,0 +1,47 @@
+"""One connection of a game: what it sent, what it read, and whether it reads at all."""
+
+import contextlib
+from collections import Counter
+from typing import Final
+
+from culture.ircd.session import Session
+from culture.protocol.framing import LineBuffer
+from culture.protocol.line import MalformedLine, parse_line
+from support.fuzz.reader import Reader
+from support.network import Client
+
+LABELED: Final = frozenset({"labeled-response", "batch"})
+
+
+class Player:
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.reader = Reader()
+        self.is_stalled = False
+        self.pipe = b""
+        """What was written to it and not read."""
+        self.owed: Counter[str] = Counter()
+        """Labels that have to be answered by the end of a turn in which no question is open."""
+        self._sent = LineBuffer()
+
+    @property
+    def session(self) -> Session:
+        return self.client.session
+
+    def say(self, data: bytes) -> None:
+        for raw in self._sent.feed(data):
+            with contextlib.suppress(UnicodeDecodeError, MalformedLine):
+                line = parse_line(raw.decode())
+                if (label := line.tags.get("label")) is not None:
+                    self.reader.asked[label] += 1
+                    self.owed[label] += self._is_heard_at_once() and line.command != "BATCH"
+        self.client.send_bytes(data)
+
+    def _is_heard_at_once(self) -> bool:
+        """Not behind a question, and in a phase where labels mean something to both sides."""
+        return self.session.caps >= LABELED and self.session.question is None
+
+    def read(self) -> None:
+        data, self.pipe = self.pipe, b""
+        if data:
+            self.reader.read(data)

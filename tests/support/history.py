@@ -1,0 +1,25 @@
+"""A network with the history skill, on a directory of the test."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from culture.ircd.skills import Skills
+from culture.skills.history.skill import History
+from culture.store.history.archive import Archive
+from support.network import Network
+
+
+class Remembering(Network):
+    def __init__(self, history: History, **config: object) -> None:
+        super().__init__(skills=Skills([history]), **config)
+        self.history = history
+
+
+@contextlib.contextmanager
+def remembering(directory: Path, **config: object) -> Iterator[Remembering]:
+    network = Remembering(History(Archive(directory), "spark"), **config)
+    try:
+        yield network
+    finally:
+        network.ircd.skills.close()
