@@ -1,0 +1,1 @@
+"""The skills that come with the server. None of them knows another."""

@@ -1,0 +1,67 @@
+"""What was recorded, as lines: as everyone read it then, or as `HISTORY` tells it."""
+
+from collections.abc import Iterator, Set
+from typing import Final
+
+from culture.ircd.skills import Reply
+from culture.ircd.text import LINE_BYTES, cut, size
+from culture.protocol.capabilities import Cap
+from culture.protocol.multiline import Fragment
+from culture.protocol.render import format_time
+from culture.store.history.indexing import SPEECH
+from culture.store.history.reading import Recorded
+
+EVENTS: Final = ("JOIN", "PART", "KICK", "QUIT", "NICK", "TOPIC", "MODE")
+_NOWHERE: Final = frozenset({"QUIT", "NICK"})
+"""These name no channel on the wire."""
+_TEXTUAL: Final = frozenset({"PRIVMSG", "NOTICE", "TOPIC", "QUIT"})
+"""These have a text, also an empty one."""
+
+
+def commands_for(caps: Set[str]) -> tuple[str, ...]:
+    """What a client can take in a history batch (IRCv3 chathistory: only these two unless it says so).
+
+    Who knows no batches would take what happened then for what happens now.
+    """
+    if not {Cap.EVENT_PLAYBACK, Cap.BATCH} <= caps:
+        return SPEECH
+    tags_only = ("TAGMSG",) if Cap.MESSAGE_TAGS in caps else ()
+    redactions = ("REDACT",) if Cap.MESSAGE_REDACTION in caps else ()
+    return (*SPEECH, *EVENTS, *tags_only, *redactions)
+
+
+def replayed(row: Recorded, name: str) -> Reply:
+    """The line as it was. `name` is the channel that it was seen in."""
+    at, tags = row.at_ms / 1000, row.tags
+    where = () if row.command in _NOWHERE else (row.target or name,)
+    head = (*where, *row.params)
+    if row.command in SPEECH:
+        room = LINE_BYTES - size(f":{row.mask} {row.command} {head[0]} :")
+        fragments = fragments_of(row.text, room)
+        if len(fragments) > 1:
+            return Reply(row.command, head, row.mask, at, row.msgid, row.account, tags, fragments=fragments)
+    has_text = bool(row.text) or row.command in _TEXTUAL
+    params = (*head, row.text) if has_text else head
+    return Reply(row.command, params, row.mask, at, row.msgid, row.account, tags, trailing=has_text)
+
+
+def told(row: Recorded, name: str, server: str) -> Iterator[Reply]:
+    """`HISTORY <target> <sender> <timestamp> :<text>`, in as many lines as it takes."""
+    head = (name, row.nick, format_time(row.at_ms / 1000))
+    room = LINE_BYTES - size(f":{server} HISTORY {' '.join(head)} :")
+    for fragment in fragments_of(row.text, room):
+        yield Reply("HISTORY", (*head, fragment.text), "", row.at_ms / 1000, row.msgid, row.account)
+
+
+def fragments_of(text: str, room_bytes: int) -> tuple[Fragment, ...]:
+    """A text in pieces that fit in a line."""
+    fragments = []
+    for line in text.split("\n"):
+        is_joined = False
+        while True:
+            piece = cut(line, room_bytes)
+            fragments.append(Fragment(piece, is_joined))
+            line, is_joined = line[len(piece) :], True
+            if not line:
+                break
+    return tuple(fragments)

@@ -1,0 +1,70 @@
+"""Who may read what: public channels everybody, others their members, direct messages their two ends."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from culture.ircd.skills import Asker
+from culture.names import Folded, fold, is_channel, is_nick
+from culture.store.history.reading import (
+    LAST,
+    Conversation,
+    View,
+    conversations,
+    find_place,
+    first_seat_ms,
+)
+
+SIGNS = "@%+"
+
+
+class Readable(NamedTuple):
+    name: str
+    """What is read, as it is spelled."""
+    views: Sequence[View]
+
+
+def readable(connection: sqlite3.Connection, asker: Asker, target: str) -> Readable | None:
+    """What somebody may read of a channel or of what was said with a nick; None is no."""
+    if is_channel(target.lstrip(SIGNS)):
+        return _channel(connection, asker, target)
+    if not is_nick(target):
+        return None
+    wanted = fold(target)
+    talks = [
+        talk
+        for talk in conversations(connection, asker.ends)
+        if fold(talk.nick) == wanted or talk.other == f"nick:{wanted}"
+    ]
+    return Readable(talks[0].nick if talks else target, [conversation_view(asker, talk) for talk in talks])
+
+
+def conversation_view(asker: Asker, talk: Conversation) -> View:
+    # A nick that anybody can take proves nothing about who had it before.
+    is_theirs = asker.nicks_are_owned or not talk.mine.startswith("nick:")
+    return View(talk.place, 0, 0 if is_theirs else int(asker.named_at * 1000))
+
+
+def channel_view(connection: sqlite3.Connection, asker: Asker, place: int, key: Folded) -> View | None:
+    """What of a channel. One that is gone can be read as far as it was public."""
+    membership = asker.channels.get(key)
+    if membership is not None:
+        # Who makes a channel anew is not a member of the one that had its name before.
+        ends = [end for end in asker.ends if asker.nicks_are_owned or not end.startswith("nick:")]
+        created_ms = int(membership.channel_created_at * 1000)
+        return View(place, min(created_ms, first_seat_ms(connection, place, ends)))
+    return None if key in asker.closed else View(place, LAST)
+
+
+def _channel(connection: sqlite3.Connection, asker: Asker, target: str) -> Readable | None:
+    name = target.lstrip(SIGNS)
+    signs = target.removesuffix(name)
+    membership = asker.channels.get(fold(name))
+    if signs and (membership is None or signs[0] not in membership.signs):
+        return None
+    found = find_place(connection, target)
+    if found is None:
+        return None if membership is None else Readable(target, [])
+    place, spelled = found
+    view = channel_view(connection, asker, place, fold(name))
+    return None if view is None else Readable(spelled, [view])

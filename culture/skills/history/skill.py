@@ -1,0 +1,70 @@
+"""The history skill: records before anybody is told, and answers HISTORY and CHATHISTORY."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from culture.errors import CultureError
+from culture.ircd.skills import Asker, Found, Happening, NotRecordedError, Skill, SkillCommand
+from culture.names import fold
+from culture.protocol.capabilities import Cap
+from culture.skills.history.chathistory import MOST, REFERENCES, ChatHistory
+from culture.skills.history.command import HistoryCommand
+from culture.skills.history.rights import readable
+from culture.skills.history.semantic import Semantic
+from culture.store.history.archive import Archive
+from culture.store.history.reading import ends_of, find_message
+
+RECORDED: Final = frozenset(
+    {
+        *("PRIVMSG", "NOTICE", "TAGMSG", "REDACT"),
+        *("JOIN", "PART", "KICK", "QUIT", "NICK", "TOPIC", "MODE", "RENAME"),
+    }
+)
+_PASSING: Final = {"+typing", "+draft/typing"}
+"""That somebody is typing is news for a moment, and then for nobody."""
+
+
+class History(Skill):
+    name = "history"
+    records = RECORDED
+    caps = frozenset({Cap.CHATHISTORY, Cap.EVENT_PLAYBACK, Cap.MESSAGE_REDACTION})
+    tokens = (f"CHATHISTORY={MOST}", f"MSGREFTYPES={','.join(REFERENCES)}")
+
+    def __init__(self, archive: Archive, server: str, semantic: Semantic | None = None) -> None:
+        self.archive = archive
+        self.semantic = semantic
+        self.commands = {
+            "CHATHISTORY": SkillCommand(ChatHistory(archive).answer, params=1),
+            "HISTORY": SkillCommand(HistoryCommand(archive, server, semantic).answer, params=1),
+        }
+
+    def commit(self, happened: Sequence[Happening]) -> None:
+        commands = {each[2] for each in happened}
+        if "TAGMSG" in commands:
+            happened = [each for each in happened if each.command != "TAGMSG" or not _is_passing(each)]
+        try:
+            self.archive.append(happened)
+        except CultureError:
+            # Which file it is concerns the operator, who was told.
+            raise NotRecordedError("it cannot be written down right now") from None
+        if "REDACT" in commands:
+            self.archive.forget()
+
+    def find(self, asker: Asker, target: str, msgid: str) -> Found | None:
+        with self.archive.reading() as connection:
+            what = readable(connection, asker, target)
+            row = find_message(connection, what.views if what else (), msgid)
+            if row is None:
+                return None
+            ends = ends_of(connection, row.place)
+        by = f"account:{fold(row.account)}" if row.account else f"nick:{fold(row.nick)}"
+        return Found(by, row.at_ms / 1000, ends)
+
+    def close(self) -> None:
+        if self.semantic is not None:
+            self.semantic.close()
+        self.archive.close()
+
+
+def _is_passing(happening: Happening) -> bool:
+    return {tag for tag in happening.tags if tag.startswith("+")} <= _PASSING

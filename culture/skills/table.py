@@ -1,0 +1,88 @@
+"""Which skills there are, by the names that configuration has for them."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from culture.config.ircd import IrcdConfig
+from culture.errors import ConfigError, Problem
+from culture.ircd.skills import Skill, Skills
+from culture.skills.history.semantic import open_semantic
+from culture.skills.history.skill import History
+from culture.skills.logger import Logger
+from culture.skills.profiles import ProfilesSkill
+from culture.skills.urlindex import UrlIndex
+from culture.store.history.archive import Archive
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a skill is made with."""
+
+    directory: Path
+    """Where it may keep what is its own. Nobody made it yet."""
+    config: IrcdConfig
+    report: Callable[[str], None]
+    """For the journal: what somebody should know."""
+
+
+def _history(place: Place) -> Skill:
+    archive = Archive(place.directory, is_synced=place.config.history.sync, report=place.report)
+    archive.start()
+    semantic = open_semantic(archive, place.report)
+    if semantic is not None:
+        semantic.start()
+    return History(archive, place.config.name, semantic)
+
+
+def _logger(place: Place) -> Skill:
+    config = place.config.logger
+    directory = Path(config.directory) if config.directory else place.directory
+    logger = Logger(directory, report=place.report, commit_every_s=config.commit_interval_s)
+    logger.start()
+    return logger
+
+
+def _profiles(place: Place) -> Skill:
+    profiles = ProfilesSkill(place.directory, report=place.report)
+    profiles.start()
+    return profiles
+
+
+def _urlindex(place: Place) -> Skill:
+    urlindex = UrlIndex(place.directory, report=place.report)
+    urlindex.start()
+    return urlindex
+
+
+SKILLS: dict[str, Callable[[Place], Skill]] = {
+    "history": _history,
+    "logger": _logger,
+    "profiles": _profiles,
+    "urlindex": _urlindex,
+}
+
+
+def open_skills(
+    config: IrcdConfig,
+    state_dir: Path,
+    report: Callable[[str], None],
+    report_error: Callable[[str, Exception], None],
+) -> Skills:
+    skills = []
+    for name in config.skills:
+        make = SKILLS.get(name) or _of_module(name)
+        directory = state_dir / name.replace(":", ".")
+        skills.append(make(Place(directory, config, report)))
+    return Skills(skills, report_error)
+
+
+def _of_module(name: str) -> Callable[[Place], Skill]:
+    module, _, wanted = name.partition(":")
+    try:
+        made: Callable[[Place], Skill] = getattr(importlib.import_module(module), wanted)
+    except (ImportError, AttributeError) as error:
+        hint = f"python3 -c 'import {module}'"
+        raise ConfigError([Problem("skills", f"there is no '{name}': {error}", hint)]) from None
+    return made

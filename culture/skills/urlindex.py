@@ -1,0 +1,105 @@
+"""The urlindex skill: every link that was shared in a channel, and `URLS` to find it again."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from culture.ircd.failures import Failure
+from culture.ircd.skills import Asker, Happening, Replies, Reply, Skill, SkillCommand
+from culture.names import fold, is_channel
+from culture.protocol.render import format_time
+from culture.skills.behind import Behind
+from culture.store.urls import Link, Shared, Urls
+
+MOST: Final = 100
+"""Links in one answer, the newest."""
+URL_BYTES: Final = 400
+"""Longer ones fit in no answer."""
+_URL = re.compile(r"\bhttps?://[^\s<>\"\x00-\x1f\x7f]+", re.IGNORECASE)
+_PAIRS: Final = {")": "(", "]": "[", "}": "{"}
+
+
+class UrlIndex(Skill):
+    name = "urlindex"
+    wants = frozenset({"PRIVMSG", "NOTICE"})
+
+    def __init__(self, directory: Path, *, report: Callable[[str], None] = lambda text: None) -> None:
+        self._urls = Urls(directory)
+        self._behind = Behind("the index of links", self._add, report)
+        self.commands = {"URLS": SkillCommand(self._answer)}
+
+    def start(self) -> None:
+        self._behind.start()
+
+    def observe(self, happened: Sequence[Happening]) -> None:
+        if likely := [each for each in happened if "://" in each.text]:
+            self._behind.put(likely)
+
+    def close(self) -> None:
+        self._behind.close()
+
+    def _add(self, happened: Sequence[Happening]) -> None:
+        self._urls.add([link for each in happened for link in _shared(each)])
+
+    def _answer(self, asker: Asker, params: Sequence[str]) -> Replies:
+        """`URLS [<channel>] [:<term>]`"""
+        self._behind.flush()
+        channel, term = _parse(params)
+        found = [link for link in self._urls.find(channel, term) if _may_read(asker, link)]
+        lines = [
+            Reply(
+                "URLS",
+                (
+                    link.name,
+                    link.nick,
+                    format_time(link.first_ms / 1000),
+                    format_time(link.last_ms / 1000),
+                    str(link.times),
+                    link.url,
+                ),
+            )
+            for link in found[:MOST]
+        ]
+        return [*lines, Reply("URLSEND", (channel or "*", "End of results"))]
+
+
+def find_urls(text: str) -> list[str]:
+    """The links in a text, without the punctuation of the sentence around them, each once."""
+    return list(dict.fromkeys(url for found in _URL.findall(text) if (url := _trimmed(found))))
+
+
+def _trimmed(url: str) -> str:
+    while url:
+        last = url[-1]
+        is_pair = last in _PAIRS and url.count(last) > url.count(_PAIRS[last])
+        if not is_pair and last not in ".,;:!?'*_`":
+            break
+        url = url[:-1]
+    return url if len(url.encode()) <= URL_BYTES and len(url) > len("https://") else ""
+
+
+def _shared(happening: Happening) -> Iterator[Shared]:
+    if not happening.target.startswith("#"):
+        return
+    nick = happening.source.partition("!")[0]
+    for url in find_urls(happening.text):
+        yield Shared(url, happening.target, happening.is_public, nick, happening.at)
+
+
+def _parse(params: Sequence[str]) -> tuple[str | None, str]:
+    if not params:
+        return None, ""
+    if len(params) == 1 and not params[0].startswith("#"):
+        return (None, "") if params[0] == "*" else (None, params[0])
+    if params[0] != "*" and not is_channel(params[0]):
+        raise Failure("INVALID_TARGET", params[0], text="That is no channel")
+    return None if params[0] == "*" else params[0], params[1] if len(params) > 1 else ""
+
+
+def _may_read(asker: Asker, link: Link) -> bool:
+    key = fold(link.channel)
+    membership = asker.channels.get(key)
+    if membership is None:
+        return link.is_public and key not in asker.closed
+    return link.is_public or link.last_ms >= int(membership.channel_created_at * 1000)

@@ -1,0 +1,252 @@
+"""CHATHISTORY: IRCv3 draft/chathistory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.history import remembering
+from support.network import Client, Network
+
+CAPS = "batch draft/chathistory server-time message-tags"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[Network]:
+    with remembering(tmp_path) as network:
+        yield network
+
+
+@pytest.fixture
+def ori(network: Network) -> Client:
+    """Said 0 to 9 in #ops, a second apart: at 13:46:41 the first."""
+    ori = network.client("spark-ori", "#ops", caps=CAPS)
+    for number in range(10):
+        network.clock.advance(1)
+        ori.send(f"PRIVMSG #ops :{number}")
+    ori.lines()
+    return ori
+
+
+def at(number: int) -> str:
+    return f"timestamp=1970-01-12T13:46:{41 + number}.000Z"
+
+
+def asked(client: Client, line: str) -> list[str]:
+    """The texts in the batch that a command answers."""
+    client.send(line)
+    opening, *rows, closing = client.lines()
+    assert " BATCH +" in opening, opening
+    assert " BATCH -" in closing
+    return [row.rpartition(" :")[2] for row in rows]
+
+
+def msgid(client: Client, number: int) -> str:
+    client.send("CHATHISTORY LATEST #ops * 100")
+    rows = client.lines()[1:-1]
+    tags = rows[number].split(" ")[0].split(";")
+    return next(tag for tag in tags if tag.startswith("msgid="))
+
+
+def test_it_is_offered_and_its_limits_are_told(network: Network):
+    client = network.connect()
+    client.send("CAP LS 302", "NICK spark-bo", "USER b 0 * :b", "CAP END")
+    told = " ".join(client.lines())
+    for part in (
+        "draft/chathistory",
+        "draft/event-playback",
+        "CHATHISTORY=1000",
+        "MSGREFTYPES=msgid,timestamp",
+    ):
+        assert part in told
+
+
+def test_messages_come_in_a_batch_as_they_were(network: Network, ori: Client):
+    ori.send("@+x=1 PRIVMSG #ops :last", "CHATHISTORY LATEST #OPS * 2")
+    opening, first, second, closing = ori.lines()
+    reference = opening.split(" ")[2].removeprefix("+")
+    assert opening.endswith(f":spark BATCH +{reference} chathistory #ops")
+    assert closing.endswith(f":spark BATCH -{reference}")
+    assert first.startswith(f"@batch={reference};time=1970-01-12T13:46:50.000Z;msgid=")
+    assert first.endswith(" :spark-ori!ori@spark PRIVMSG #ops :9")
+    assert ";+x=1 " in second
+
+
+@pytest.mark.parametrize(
+    ("command", "texts"),
+    [
+        ("LATEST #ops * 3", "789"),
+        (f"LATEST #ops {at(6)} 10", "789"),
+        (f"LATEST #ops {at(2)} 3", "789"),
+        (f"BEFORE #ops {at(3)} 2", "12"),
+        (f"AFTER #ops {at(3)} 2", "45"),
+        (f"AROUND #ops {at(5)} 4", "3456"),
+        (f"AROUND #ops {at(5)} 1", "5"),
+        (f"AROUND #ops {at(0)} 4", "0123"),
+        (f"BETWEEN #ops {at(2)} {at(6)} 10", "345"),
+        (f"BETWEEN #ops {at(2)} {at(6)} 2", "34"),
+        (f"BETWEEN #ops {at(6)} {at(2)} 2", "45"),
+        (f"BETWEEN #ops {at(6)} {at(2)} 10", "345"),
+    ],
+)
+def test_by_time(ori: Client, command: str, texts: str):
+    assert "".join(asked(ori, f"CHATHISTORY {command}")) == texts
+
+
+@pytest.mark.parametrize(
+    ("command", "texts"),
+    [
+        ("LATEST #ops {6} 10", "789"),
+        ("BEFORE #ops {3} 2", "12"),
+        ("AFTER #ops {3} 2", "45"),
+        ("AROUND #ops {5} 4", "3456"),
+        ("BETWEEN #ops {2} {6} 2", "34"),
+        ("BETWEEN #ops {6} {2} 2", "45"),
+    ],
+)
+def test_by_msgid(ori: Client, command: str, texts: str):
+    ids = [msgid(ori, number) for number in range(10)]
+    assert "".join(asked(ori, f"CHATHISTORY {command.format(*ids)}")) == texts
+
+
+def test_messages_of_one_moment_have_an_order(network: Network, ori: Client):
+    ori.send(*(f"PRIVMSG #ops :{letter}" for letter in "abcdef"))
+    middle = msgid(ori, 12)
+    assert asked(ori, f"CHATHISTORY BEFORE #ops {middle} 2") == ["a", "b"]
+    assert asked(ori, f"CHATHISTORY AFTER #ops {middle} 2") == ["d", "e"]
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("NONE #ops * 1", "INVALID_PARAMS NONE :Unknown command"),
+        ("LATEST #ops *", "INVALID_PARAMS LATEST :Insufficient parameters"),
+        ("LATEST #ops * 1 2", "INVALID_PARAMS LATEST :Too many parameters"),
+        ("LATEST #ops * x", "INVALID_PARAMS LATEST x :Invalid limit"),
+        ("LATEST #ops * 0", "INVALID_PARAMS LATEST 0 :Invalid limit"),
+        ("BEFORE #ops * 1", "INVALID_MSGREFTYPE BEFORE #ops :Unknown kind of reference"),
+        ("BEFORE #ops x=y 1", "INVALID_MSGREFTYPE BEFORE #ops :Unknown kind of reference"),
+        (
+            "BEFORE #ops timestamp=yesterday 1",
+            "INVALID_PARAMS BEFORE timestamp=yesterday :Invalid timestamp",
+        ),
+        (
+            "BEFORE #ops timestamp=1970-13-12T13:46:41.000Z 1",
+            "INVALID_PARAMS BEFORE timestamp=1970-13-12T13:46:41.000Z :Invalid timestamp",
+        ),
+        ("BEFORE #ops msgid=none 1", "MESSAGE_ERROR BEFORE #ops :There is no such message"),
+        ("LATEST #none * 1", "INVALID_TARGET LATEST #none :Messages could not be retrieved"),
+        ("TARGETS msgid=x msgid=y 5", "INVALID_PARAMS TARGETS msgid=x :Invalid timestamp"),
+    ],
+)
+def test_what_cannot_be_answered(network: Network, command: str, answer: str):
+    bo = network.client("spark-bo", "#ops")
+    network.client("spark-ori", "#ops")
+    bo.lines()
+    bo.send("PRIVMSG #ops :hi", f"CHATHISTORY {command}")
+    assert bo.lines() == [f":spark FAIL CHATHISTORY {answer}"]
+
+
+def test_an_empty_batch_says_that_there_is_nothing(network: Network):
+    ori = network.client("spark-ori", caps=CAPS)
+    assert asked(ori, "CHATHISTORY LATEST spark-nobody * 10") == []
+    ori.send("JOIN #new")
+    ori.lines()
+    assert asked(ori, "CHATHISTORY LATEST #new * 10") == []
+
+
+def test_without_batch_the_lines_come_as_they_are(network: Network, ori: Client):
+    bo = network.client("spark-bo", "#ops")
+    bo.send("CHATHISTORY LATEST #ops * 1")
+    assert bo.lines() == [":spark-ori!ori@spark PRIVMSG #ops :9"]
+
+
+def test_a_label_stands_on_the_batch(network: Network, ori: Client):
+    bo = network.client("spark-bo", "#ops", caps=f"{CAPS} labeled-response")
+    bo.send("@label=7 CHATHISTORY LATEST #ops * 1")
+    opening, row, closing = bo.lines()
+    assert opening.startswith("@label=7 ")
+    assert "label" not in row + closing
+
+
+def test_events_are_for_those_who_ask_for_them(network: Network):
+    bo = network.client("spark-bo", "#ops")
+    bo.send(
+        "TOPIC #ops :new", "MODE #ops +m", "@+typing=active TAGMSG #ops", "PRIVMSG #ops :hi", "TOPIC #ops :"
+    )
+    lea = network.client("spark-lea", "#ops")
+    lea.send("NICK spark-leo", "PART #ops :later", "JOIN #ops", "QUIT :bye")
+    bo.send("KICK #ops spark-bo :enough", "JOIN #ops")
+    caps = "draft/event-playback batch draft/chathistory message-tags"
+    ori = network.client("spark-ori", caps=caps)
+    ori.send("CHATHISTORY LATEST #ops * 50")
+    assert [line.partition(" :")[2] for line in ori.lines()[1:-1]] == [
+        "spark-bo!bo@spark JOIN #ops",
+        "spark-bo!bo@spark TOPIC #ops :new",
+        "spark-bo!bo@spark MODE #ops +m",
+        "spark-bo!bo@spark PRIVMSG #ops :hi",
+        "spark-bo!bo@spark TOPIC #ops :",
+        "spark-lea!lea@spark JOIN #ops",
+        "spark-lea!lea@spark NICK :spark-leo",
+        "spark-leo!lea@spark PART #ops :later",
+        "spark-leo!lea@spark JOIN #ops",
+        "spark-leo!lea@spark QUIT :Quit: bye",
+        "spark-bo!bo@spark KICK #ops spark-bo :enough",
+        "spark-bo!bo@spark JOIN #ops",
+    ]
+    plain = network.client("spark-pat")
+    plain.send("CHATHISTORY LATEST #ops * 50")
+    assert plain.lines() == [":spark-bo!bo@spark PRIVMSG #ops :hi"]
+
+
+def test_direct_messages_are_a_conversation(network: Network):
+    ori, bo = network.client("spark-ori", caps=CAPS), network.client("spark-bo", caps=CAPS)
+    ori.send("PRIVMSG spark-bo :one")
+    bo.send("PRIVMSG spark-ori :two")
+    ori.lines()
+    ori.send("CHATHISTORY LATEST SPARK-BO * 5")
+    opening, one, two, _ = ori.lines()
+    assert opening.endswith("chathistory spark-bo")
+    assert one.endswith(" :spark-ori!ori@spark PRIVMSG spark-bo :one")
+    assert two.endswith(" :spark-bo!bo@spark PRIVMSG spark-ori :two")
+
+
+def test_targets_are_ones_channels_and_conversations(network: Network):
+    ori = network.client("spark-ori", "#ops", "#quiet", caps="batch draft/chathistory")
+    bo = network.client("spark-bo", "#other")
+    ori.send("PRIVMSG #ops :one")
+    bo.send("PRIVMSG #other :not for ori")
+    network.clock.advance(5)
+    bo.send("PRIVMSG spark-ori :two")
+    ori.lines()
+    ori.send("CHATHISTORY TARGETS timestamp=1970-01-01T00:00:00.000Z timestamp=2030-01-01T00:00:00.000Z 10")
+    opening, *lines, _ = ori.lines()
+    assert opening.endswith(" draft/chathistory-targets")
+    assert [line.partition(" ")[2] for line in lines] == [
+        ":spark CHATHISTORY TARGETS #ops 1970-01-12T13:46:40.000Z",
+        ":spark CHATHISTORY TARGETS spark-bo 1970-01-12T13:46:45.000Z",
+    ]
+    ori.send("CHATHISTORY TARGETS timestamp=2030-01-01T00:00:00.000Z timestamp=1970-01-01T00:00:00.000Z 1")
+    assert ori.lines()[1].endswith("spark-bo 1970-01-12T13:46:45.000Z")
+    ori.send("CHATHISTORY TARGETS timestamp=1970-01-01T00:00:00.000Z timestamp=1970-01-12T13:46:40.000Z 1")
+    assert len(ori.lines()) == 2
+
+
+def test_a_message_of_several_lines_comes_back_whole(network: Network):
+    caps = "batch draft/multiline message-tags draft/chathistory"
+    ori = network.client("spark-ori", "#ops", caps=caps)
+    ori.send("BATCH +1 draft/multiline #ops")
+    ori.send("@batch=1 PRIVMSG #ops :one", "@batch=1 PRIVMSG #ops :two", "BATCH -1")
+    ori.send("CHATHISTORY LATEST #ops * 5")
+    lines = ori.lines()
+    inner = lines[1].split(" ")[3].removeprefix("+")
+    outer = lines[0].split(" ")[2].removeprefix("+")
+    assert lines[1] == (
+        f"@batch={outer};msgid={inner} :spark-ori!ori@spark BATCH +{inner} draft/multiline #ops"
+    )
+    assert lines[2:4] == [
+        f"@batch={inner} :spark-ori!ori@spark PRIVMSG #ops :one",
+        f"@batch={inner} :spark-ori!ori@spark PRIVMSG #ops :two",
+    ]
+    bo = network.client("spark-bo")
+    bo.send("CHATHISTORY LATEST #ops * 5")
+    assert [line.rpartition(":")[2] for line in bo.lines()] == ["one", "two"]

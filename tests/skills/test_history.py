@@ -1,0 +1,173 @@
+"""HISTORY: what was said, for those who may read it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.history import remembering
+from support.network import Client, Network
+
+AT = "1970-01-12T13:46:40.000Z"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[Network]:
+    with remembering(tmp_path) as network:
+        yield network
+
+
+def texts(client: Client, line: str) -> list[str]:
+    """What a HISTORY command answers: the texts alone."""
+    client.lines()
+    client.send(line)
+    *rows, last = client.lines()
+    assert last.split(" ")[1] in ("HISTORYEND", "FAIL"), last
+    return [last] if " FAIL " in last else [row.partition("Z :")[2] for row in rows]
+
+
+def test_recent_tells_who_said_what_and_when(network: Network):
+    ori = network.client("spark-ori", "#ops")
+    bo = network.client("spark-bo", "#ops")
+    ori.send("PRIVMSG #Ops :one", "NOTICE #ops :two")
+    bo.lines()
+    bo.send("PRIVMSG #ops :three", "HISTORY RECENT #OPS 2", "HISTORY recent #ops")
+    assert bo.lines() == [
+        f":spark HISTORY #ops spark-ori {AT} :two",
+        f":spark HISTORY #ops spark-bo {AT} :three",
+        ":spark HISTORYEND #ops :End of results",
+        f":spark HISTORY #ops spark-ori {AT} :one",
+        f":spark HISTORY #ops spark-ori {AT} :two",
+        f":spark HISTORY #ops spark-bo {AT} :three",
+        ":spark HISTORYEND #ops :End of results",
+    ]
+
+
+def test_since_a_message_or_a_time(network: Network):
+    ori = network.client("spark-ori", "#ops", caps="echo-message message-tags")
+    for number in range(5):
+        network.clock.advance(1)
+        ori.send(f"PRIVMSG #ops :{number}")
+    msgid = ori.lines()[2].split(" ")[0].removeprefix("@msgid=")
+    assert texts(ori, f"HISTORY SINCE #ops {msgid}") == ["3", "4"]
+    assert texts(ori, f"HISTORY SINCE #ops {msgid} 1") == ["3"]
+    assert texts(ori, "HISTORY SINCE #ops 1970-01-12T13:46:43.000Z") == ["3", "4"]
+    assert texts(ori, "HISTORY SINCE #ops nosuch") == [
+        ":spark FAIL HISTORY MESSAGE_ERROR #ops nosuch :There is no such message"
+    ]
+
+
+def test_the_same_command_may_follow_what_was_just_said(network: Network):
+    ori = network.client("spark-ori", "#ops")
+    ori.send_bytes(b"PRIVMSG #ops :one\r\nHISTORY RECENT #ops 1\r\n")
+    assert ori.lines()[0] == f":spark HISTORY #ops spark-ori {AT} :one"
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("HISTORY", ":spark 461 spark-ori HISTORY :Not enough parameters"),
+        ("HISTORY RECENT", ":spark FAIL HISTORY INVALID_PARAMS RECENT :Insufficient parameters"),
+        ("HISTORY SINCE #ops", ":spark FAIL HISTORY INVALID_PARAMS SINCE :Insufficient parameters"),
+        ("HISTORY NONE #ops", ":spark FAIL HISTORY INVALID_PARAMS NONE :Unknown command"),
+        ("HISTORY RECENT #ops x", ":spark FAIL HISTORY INVALID_PARAMS x :That is no number of messages"),
+        ("HISTORY RECENT #ops 0", ":spark FAIL HISTORY INVALID_PARAMS 0 :That is no number of messages"),
+        ("HISTORY RECENT #none 5", ":spark FAIL HISTORY INVALID_TARGET #none :You cannot read that"),
+        ("HISTORY RECENT a!b 5", ":spark FAIL HISTORY INVALID_TARGET a!b :You cannot read that"),
+    ],
+)
+def test_mistakes_are_told(network: Network, line: str, answer: str):
+    ori = network.client("spark-ori", "#ops")
+    ori.send(line)
+    assert ori.lines() == [answer]
+
+
+def test_a_public_channel_can_be_read_by_everybody_also_when_it_is_gone(network: Network):
+    ori, bo = network.client("spark-ori", "#ops"), network.client("spark-bo")
+    ori.send("PRIVMSG #ops :one")
+    assert texts(bo, "HISTORY RECENT #ops 5") == ["one"]
+    ori.send("PART #ops")
+    assert texts(bo, "HISTORY RECENT #ops 5") == ["one"]
+
+
+@pytest.mark.parametrize("mode", ["+s", "+i", "+k sesame"])
+def test_another_channel_only_by_its_members(network: Network, mode: str):
+    ori, bo = network.client("spark-ori", "#ops"), network.client("spark-bo")
+    ori.send("PRIVMSG #ops :open", f"MODE #ops {mode}", "PRIVMSG #ops :closed")
+    refused = [":spark FAIL HISTORY INVALID_TARGET #ops :You cannot read that"]
+    assert texts(bo, "HISTORY RECENT #ops 5") == refused
+    assert texts(ori, "HISTORY RECENT #ops 5") == ["open", "closed"]
+    ori.send(f"MODE #ops {mode.replace('+', '-')}")
+    assert texts(bo, "HISTORY RECENT #ops 5") == ["open"]
+
+
+def test_who_makes_a_channel_anew_does_not_read_what_was_closed_before(network: Network):
+    ori = network.client("spark-ori", "#ops")
+    ori.send("MODE #ops +s", "PRIVMSG #ops :closed")
+    ori.send("PART #ops")
+    network.clock.advance(10)
+    bo = network.client("spark-bo", "#ops")
+    bo.send("PRIVMSG #ops :mine")
+    assert texts(bo, "HISTORY RECENT #ops 5") == ["mine"]
+    ori.send("JOIN #ops")
+    assert texts(ori, "HISTORY RECENT #ops 5") == ["closed", "mine"]
+
+
+def test_direct_messages_are_for_their_two_ends(network: Network):
+    ori, bo, lea = (network.client(f"spark-{name}") for name in ("ori", "bo", "lea"))
+    ori.send("PRIVMSG spark-bo :one")
+    bo.send("PRIVMSG spark-ori :two")
+    ori.send("PRIVMSG spark-ori :note to self")
+    assert texts(ori, "HISTORY RECENT spark-bo 5") == ["one", "two"]
+    assert texts(bo, "HISTORY RECENT SPARK-ORI 5") == ["one", "two"]
+    assert texts(ori, "HISTORY RECENT spark-ori 5") == ["note to self"]
+    assert texts(lea, "HISTORY RECENT spark-ori 5") == []
+    assert texts(lea, "HISTORY RECENT spark-bo 5") == []
+
+
+def test_a_nick_that_anybody_may_take_reads_what_was_said_since(tmp_path: Path):
+    with remembering(tmp_path, nick_policy="open") as network:
+        ori, bo = network.client("ori"), network.client("bo")
+        ori.send("PRIVMSG bo :for the old one")
+        bo.send("QUIT")
+        network.clock.advance(10)
+        thief = network.client("bo")
+        ori.send("PRIVMSG bo :for the new one")
+        assert texts(thief, "HISTORY RECENT ori 5") == ["for the new one"]
+        assert texts(ori, "HISTORY RECENT bo 5") == ["for the old one", "for the new one"]
+
+
+def test_what_operators_say_to_each_other_stays_with_them(network: Network):
+    ori, bo = network.client("spark-ori", "#ops"), network.client("spark-bo", "#ops")
+    ori.send("PRIVMSG @#ops :just us", "PRIVMSG #ops :all")
+    assert texts(bo, "HISTORY RECENT #ops 5") == ["all"]
+    assert texts(bo, "HISTORY RECENT @#ops 5") == [
+        ":spark FAIL HISTORY INVALID_TARGET @#ops :You cannot read that"
+    ]
+    assert texts(ori, "HISTORY RECENT @#ops 5") == ["just us"]
+
+
+def test_history_goes_with_a_channel_that_is_renamed(network: Network):
+    ori = network.client("spark-ori", "#ops")
+    ori.send("PRIVMSG #ops :before", "RENAME #ops #Operations", "PRIVMSG #operations :after")
+    assert texts(ori, "HISTORY RECENT #operations 5") == ["before", "after"]
+    ori.send("JOIN #ops", "PRIVMSG #ops :anew")
+    assert texts(ori, "HISTORY RECENT #ops 5") == ["anew"]
+
+
+def test_history_outlives_the_server(tmp_path: Path):
+    with remembering(tmp_path) as network:
+        network.client("spark-ori", "#ops").send("PRIVMSG #ops :one")
+        network.flush()
+    with remembering(tmp_path) as network:
+        assert texts(network.client("spark-bo"), "HISTORY RECENT #ops 5") == ["one"]
+
+
+def test_without_the_skill_there_is_no_such_command():
+    ori = Network().client("spark-ori")
+    ori.send("HISTORY RECENT #ops 5", "CAP REQ :draft/chathistory", "VERSION")
+    lines = ori.lines()
+    assert lines[:2] == [
+        ":spark 421 spark-ori HISTORY :Unknown command",
+        ":spark CAP spark-ori NAK :draft/chathistory",
+    ]
+    assert not any("CHATHISTORY" in line for line in lines[2:])

@@ -1,0 +1,67 @@
+"""The profiles skill: what an account read and published is there after a restart."""
+
+import base64
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.network import Client, Network
+
+from culture.ircd.skills import Skills
+from culture.net.authenticator import StoredAccounts
+from culture.skills.profiles import ProfilesSkill
+from culture.store.accounts import Accounts
+from culture.store.passwords import Cost
+
+CAPS = "sasl draft/metadata-2 draft/read-marker batch"
+LOGIN = base64.b64encode(b"\0ori\0sesame").decode()
+READ = "timestamp=2026-11-16T05:43:39.120Z"
+
+
+@pytest.fixture
+def accounts(tmp_path: Path) -> Accounts:
+    accounts = Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
+    accounts.add("ori", "sesame")
+    return accounts
+
+
+@contextlib.contextmanager
+def started(accounts: Accounts, directory: Path) -> Iterator[Network]:
+    network = Network(
+        authenticator=StoredAccounts(accounts), skills=Skills([ProfilesSkill(directory / "profiles")])
+    )
+    yield network
+    network.flush()
+    network.ircd.skills.close()
+
+
+def log_in(network: Network, nick: str) -> Client:
+    client = network.client(nick, "#ops", caps=CAPS)
+    client.send("AUTHENTICATE PLAIN", f"AUTHENTICATE {LOGIN}")
+    assert client.session.user.account == "ori"
+    client.lines()
+    return client
+
+
+def test_an_account_has_what_it_read_and_published_after_a_restart(accounts: Accounts, tmp_path: Path):
+    with started(accounts, tmp_path) as network:
+        ori = log_in(network, "spark-ori")
+        ori.send(f"MARKREAD #Ops {READ}", "METADATA * SET url :https://example.org", "METADATA * SET a :b")
+        ori.send("METADATA * SET a")
+    with started(accounts, tmp_path) as network:
+        again = log_in(network, "spark-again")
+        again.send("MARKREAD #ops", "METADATA * GET url a")
+        told = again.lines()
+    assert f":spark MARKREAD #ops {READ}" in told
+    assert any(line.endswith("url * :https://example.org") for line in told)
+    assert any(" 766 " in line and " a " in line for line in told)
+
+
+def test_of_who_is_not_logged_in_nothing_is_kept(accounts: Accounts, tmp_path: Path):
+    with started(accounts, tmp_path) as network:
+        bo = network.client("spark-bo", "#ops", caps=CAPS)
+        bo.send(f"MARKREAD #ops {READ}", "METADATA * SET url :https://example.org")
+    with started(accounts, tmp_path) as network:
+        state = network.ircd.state
+        assert (state.markers.of_accounts, state.metadata.of_accounts) == ({}, {})
