@@ -1,4 +1,4 @@
-"""Answers what the core asks, in threads: checking a password takes long, and nobody else is to wait."""
+"""Answers what the core asks, in threads: a password or a search takes long, and nobody else is to wait."""
 
 import asyncio
 import logging
@@ -16,6 +16,7 @@ from culture.systemd.journal import fields
 log = logging.getLogger(__name__)
 
 THREADS: Final = 2
+"""For each: who searches does not keep others from logging in."""
 
 
 class Answers:
@@ -26,7 +27,9 @@ class Answers:
         self._ircd = ircd
         self._authenticator = authenticator
         self._on_answer = on_answer
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="answers")
+        self._pools = {
+            of: ThreadPoolExecutor(THREADS, thread_name_prefix=of) for of in ("accounts", "skills")
+        }
 
     def take(self) -> None:
         """Begins with what the core asked since the last time."""
@@ -35,16 +38,29 @@ class Answers:
             if question.session.question is not question:
                 # It left in the same turn.
                 continue
-            asked = loop.run_in_executor(self._pool, self._ask, question)
+            asked = loop.run_in_executor(self._pools[question.of], self._ask, question)
             asked.add_done_callback(partial(self._done, question))
 
     def stop(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, question: Question[Any]) -> Any:
+        if question.of == "skills":
+            return self._ask_skill(question)
         if self._authenticator is None:
             raise CultureError("there are no accounts")
         return question.ask(self._authenticator)
+
+    def _ask_skill(self, question: Question[Any]) -> Any:
+        try:
+            return question.ask(None)
+        except CultureError:
+            raise
+        except Exception:
+            # A skill may be anybody's: what it does wrong costs its answer and nothing else.
+            log.exception("a skill failed", extra=fields(peer=question.session.peer))
+            raise CultureError("the skill failed") from None
 
     def _done(self, question: Question[Any], asked: asyncio.Future[Any]) -> None:
         if asked.cancelled():
@@ -55,7 +71,8 @@ class Answers:
             try:
                 answer = asked.result()
             except CultureError as error:
-                log.warning("%s could not log in: %s", session.peer, error, extra=extra)
+                wanted = "could not log in" if question.of == "accounts" else "got no answer"
+                log.warning("%s %s: %s", session.peer, wanted, error, extra=extra)
                 self._ircd.unanswered(question)
             else:
                 self._ircd.answered(question, answer)

@@ -1,10 +1,17 @@
 """Answers the core's questions about accounts from the store."""
 
 import secrets
+from pathlib import Path
 
+from culture.config.ircd import OidcConfig
 from culture.ircd.auth import Creation, ScramKeys
 from culture.net.tokens import Tokens
-from culture.store.accounts import AccountExistsError, Accounts, check_account_name, check_password
+from culture.store.accounts import FILE, AccountExistsError, Accounts, check_account_name, check_password
+
+
+def open_accounts(state_dir: Path, oidc: OidcConfig) -> "StoredAccounts":
+    """What the configuration has to answer with."""
+    return StoredAccounts(Accounts(state_dir / FILE), Tokens(oidc) if oidc.is_used else None)
 
 
 class StoredAccounts:

@@ -1,16 +1,17 @@
 """One client's socket: bytes in, lines to the core; what the core queued, out."""
 
 import asyncio
-import contextlib
 import logging
-import os
 from typing import TYPE_CHECKING, Final, cast
 
-from culture.ircd.session import Phase, Session
+from culture.ircd import express
+from culture.ircd.commands.authentication import log_in
+from culture.ircd.session import CLOSED, REGISTERED, Session
 from culture.net.bucket import Bucket
+from culture.net.chain import authenticate
 from culture.net.origin import Origin, origin_of
-from culture.net.trust import is_trusted
-from culture.protocol.framing import BODY_BYTES, CRLF, LineBuffer
+from culture.net.wires import Keep
+from culture.protocol.framing import BODY_BYTES, CRLF, OVERLONG_LINE, LineBuffer
 from culture.protocol.line import format_line
 from culture.systemd.journal import fields
 
@@ -19,31 +20,45 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-WRITE_BUFFER_BYTES: Final = 65536
-"""What the transport may hold. Beyond it output waits in the session, where it is counted and bounded."""
 GOODBYE_S: Final = 2.0
 """How long a client gets to read the last line."""
 SHORTEST_PAUSE_S: Final = 0.02
 """A client that is held back is heard in small batches, not line by line."""
-LINES_PER_TURN: Final = 200
-"""Of one client, before the others have their turn: a few milliseconds."""
+TURN_S: Final = 0.002
+"""How long the lines of one client may take before the others have their turn."""
+LINES_BETWEEN_LOOKS: Final = 4
+"""At the clock."""
 
 
 class Connection(asyncio.Protocol):
+    __slots__ = (
+        "_bucket",
+        "_driver",
+        "_is_over",
+        "_is_paused",
+        "_lines",
+        "_transport",
+        "_waiting",
+        "is_registered",
+        "keep",
+        "origin",
+        "session",
+    )
+
     def __init__(self, driver: "Driver") -> None:
         self._driver = driver
         self._lines = LineBuffer()
-        self._is_full = False
         self._bucket: Bucket | None = None
         self._is_paused = False
         self._waiting: list[bytes] = []
         """Lines that came faster than they may. Nothing more is read while there are any."""
         self._transport: asyncio.Transport
-        self._fd: int | None = None
-        """The socket, where what is written to it is what the client reads: neither TLS nor WebSocket."""
         self.origin: Origin
         self.session: Session
         self.is_registered = False
+        self.keep: Keep | None = None
+        """Who is told what was read in part, so that another process can go on with it."""
+        self._is_over = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.begin(cast(asyncio.Transport, transport), origin_of(transport))
@@ -55,127 +70,184 @@ class Connection(asyncio.Protocol):
             _turn_away(transport, f"Closing Link: {host} ({why})")
             return
         self._transport, self.origin = transport, origin
-        transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
-        self._fd = _plain_socket(transport)
         self.session = ircd.connect(host, origin.peer)
+        self.session.write = transport.write
         self.session.is_local = origin.is_local
         self.session.is_secure = origin.is_secure
         self.session.fingerprint = origin.fingerprint
-        self.session.is_trusted = is_trusted(origin, ircd.config.accounts.trusted)
+        known = authenticate(origin, ircd.config.accounts)
+        self.session.is_trusted = known is not None
+        if known is not None and known.account is not None:
+            log_in(ircd, self.session, known.account, "user")
         self._bucket = self._driver.bucket_for(origin)
         self._driver.opened(self)
 
+    def go_on(self, transport: asyncio.Transport, origin: Origin, session: Session) -> None:
+        """Where another process stopped."""
+        self._transport, self.origin, self.session = transport, origin, session
+        session.write = transport.write
+        self._bucket = self._driver.bucket_for(origin)
+        self._driver.opened(self)
+        if session.phase is REGISTERED:
+            self.is_registered = True
+            self._driver.admission.registered()
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        return self._transport
+
+    @property
+    def half(self) -> bytes:
+        """The line that was read in part."""
+        return self._lines.half
+
+    @property
+    def waiting(self) -> bytes:
+        """Lines that were read, and not heard yet."""
+        return b"".join((line or OVERLONG_LINE) + CRLF for line in self._waiting)
+
     def data_received(self, data: bytes) -> None:
+        if self._bucket is None and data.find(b"\r\n") == len(data) - 2 and self._is_said(data):
+            return
+        if self.session.phase is CLOSED:
+            # It may go on talking while it reads the goodbye.
+            return
         lines = self._lines.feed(data)
+        if self.keep is not None:
+            self.keep.read(self._lines.half)
         if self._bucket is not None:
             lines = self._within_rate(self._bucket, lines, len(data))
         self._pass_on(lines)
+        if not self._is_paused and self._is_too_fast():
+            self._is_paused = True
+            self._transport.pause_reading()
+            self._wait()
+
+    def _is_said(self, data: bytes) -> bool:
+        """Whether this was one plain message: what is sent most, and need not go through everything."""
+        if self._lines.is_inside_line or not data.startswith(express.BEGINNING):
+            return False
+        try:
+            is_said = express.say(self._driver.ircd, self.session, data[:-2])
+        except Exception:
+            self._give_up()
+            is_said = True
+        self._driver.wake()
+        return is_said
 
     def _within_rate(self, bucket: Bucket, lines: list[bytes], size: int) -> list[bytes]:
         """The lines whose turn it is. If there are more, they wait, and so does what is still unread."""
-        now = self._driver.now()
         if not lines:
             # What never ends a line is not free either.
             bucket.owe(size // BODY_BYTES)
-        ready = 0 if self._is_paused else bucket.take(min(len(lines), LINES_PER_TURN), now)
+        ready = 0 if self._is_paused else bucket.take(len(lines), self._driver.now())
         self._waiting += lines[ready:]
-        if not self._is_paused and self._is_too_fast(bucket, now):
-            self._is_paused = True
-            self._transport.pause_reading()
-            self._wait(bucket, now)
         return lines[:ready]
 
-    def _is_too_fast(self, bucket: Bucket, now: float) -> bool:
-        return bool(self._waiting) or bucket.wait_s(now) > SHORTEST_PAUSE_S
+    def _is_too_fast(self) -> bool:
+        return bool(self._waiting) or self._wait_s() > SHORTEST_PAUSE_S
 
-    def _wait(self, bucket: Bucket, now: float) -> None:
-        wait_s = bucket.wait_s(now)
-        self._driver.call_later(max(wait_s, SHORTEST_PAUSE_S) if wait_s else 0.0, self._go_on, bucket)
+    def _wait_s(self) -> float:
+        return 0.0 if self._bucket is None else self._bucket.wait_s(self._driver.now())
 
-    def _go_on(self, bucket: Bucket) -> None:
-        if self.session.phase is Phase.CLOSED or self._transport.is_closing():
+    def _wait(self) -> None:
+        wait_s = self._wait_s()
+        self._driver.call_later(max(wait_s, SHORTEST_PAUSE_S) if wait_s else 0.0, self._go_on)
+
+    def _go_on(self) -> None:
+        if self.session.phase is CLOSED or self._transport.is_closing() or self._driver.has_left:
             return
-        now = self._driver.now()
-        count = bucket.take(min(len(self._waiting), LINES_PER_TURN), now)
+        count = len(self._waiting)
+        if self._bucket is not None:
+            count = self._bucket.take(count, self._driver.now())
         ready, self._waiting[:count] = self._waiting[:count], []
         self._pass_on(ready)
-        if self._is_too_fast(bucket, now):
-            self._wait(bucket, now)
+        if self._is_too_fast():
+            self._wait()
         else:
             self._is_paused = False
             self._transport.resume_reading()
 
     def _pass_on(self, lines: list[bytes]) -> None:
-        ircd, session = self._driver.ircd, self.session
+        """As many as one client may have heard before others have their turn. The rest waits."""
+        ircd, session, driver = self._driver.ircd, self.session, self._driver
+        ends_at = driver.now() + TURN_S
+        heard = 0
         try:
             for line in lines:
                 ircd.received(session, line)
+                heard += 1
+                if heard % LINES_BETWEEN_LOOKS == 0 and driver.now() > ends_at:
+                    break
         except Exception:
-            # A bug that one client's line brings out costs that client its connection, and nobody else.
-            log.exception("closing %s", session.peer, extra=fields(peer=session.peer))
-            ircd.close(session, "Internal error")
+            self._give_up()
+        else:
+            self._put_off(lines[heard:])
         self.settle()
+
+    def _put_off(self, lines: list[bytes]) -> None:
+        self._waiting[:0] = lines
+        if self._bucket is not None:
+            # They were paid for.
+            self._bucket.owe(-len(lines))
+
+    def _give_up(self) -> None:
+        """A bug that one client's line brings out costs that client its connection, and nobody else."""
+        log.exception("closing %s", self.session.peer, extra=fields(peer=self.session.peer))
+        self._driver.ircd.close(self.session, "Internal error")
 
     def settle(self) -> None:
         """After the core learned something about the client: it may have let it in."""
-        if not self.is_registered and self.session.phase is Phase.REGISTERED:
+        if not self.is_registered and self.session.phase is REGISTERED:
             self.is_registered = True
             self._driver.registered(self)
         self._driver.wake()
+
+    def pause_writing(self) -> None:
+        self._driver.behind.add(self)
+
+    def resume_writing(self) -> None:
+        self._driver.behind.discard(self)
 
     def connection_lost(self, error: Exception | None) -> None:
         reason = f"Connection lost: {error.strerror}" if isinstance(error, OSError) else "Connection closed"
         self._driver.ircd.disconnected(self.session, reason)
         self._driver.closed(self)
 
-    def pause_writing(self) -> None:
-        self._is_full = True
+    def check_backlog(self) -> None:
+        """Its reader is behind. Beyond the bound the core lets go of it."""
+        self._driver.ircd.held_back(self.session, self._transport.get_write_buffer_size())
 
-    def resume_writing(self) -> None:
-        self._is_full = False
-        self.flush()
-
-    def flush(self) -> None:
-        """Write what waits, unless the reader is behind; hang up if the session is over."""
-        if self._transport.is_closing():
+    def hang_up(self, last_words: bytes) -> None:
+        """Once they were read. The session is over."""
+        if self._is_over:
             return
-        if self.session.phase is Phase.CLOSED:
-            self._hang_up()
-        elif self._is_full:
-            self._driver.ircd.held_back(self.session)
-        elif self.session.outbox:
-            self._write(self.session.take_output())
-
-    def _write(self, data: bytes) -> None:
-        """To the socket itself while it takes all; the transport gets only what is left over."""
-        if self._fd is not None and not self._transport.get_write_buffer_size():
-            # Full, or gone: the transport waits, or finds out and tells.
-            with contextlib.suppress(OSError):
-                data = data[os.write(self._fd, data) :]
-        if data:
-            self._transport.write(data)
-
-    def _hang_up(self) -> None:
-        if self._is_full:
+        self._is_over = True
+        if self._transport.get_write_buffer_size():
             # Whoever does not read will not read the goodbye either; waiting would keep the socket for ever.
             self._transport.abort()
         else:
-            self._transport.write(self.session.take_output())
-            self._transport.close()
-            asyncio.get_running_loop().call_later(GOODBYE_S, self._transport.abort)
+            self._stop_listening()
+            _say_last(self._transport, last_words)
+
+    def _stop_listening(self) -> None:
+        """What still comes is read and dropped: who is in the middle of sending reads the goodbye later."""
+        self._bucket = None
+        self._waiting.clear()
+        if self._is_paused:
+            self._transport.resume_reading()
 
 
 def _turn_away(transport: asyncio.Transport, why: str) -> None:
     transport.set_protocol(asyncio.Protocol())
-    transport.write(format_line("ERROR", why, trailing=True).encode() + CRLF)
-    # Clients introduce themselves at once; to close over unread words is a reset, which takes the line along.
+    _say_last(transport, format_line("ERROR", why, trailing=True).encode() + CRLF)
+
+
+def _say_last(transport: asyncio.Transport, words: bytes) -> None:
+    transport.write(words)
+    # To close over unread input is a reset, which may take the words along: the client is to close.
     if transport.can_write_eof():
         transport.write_eof()
-        asyncio.get_running_loop().call_later(GOODBYE_S, transport.abort)
     else:
         transport.close()
-
-
-def _plain_socket(transport: asyncio.Transport) -> int | None:
-    sock = transport.get_extra_info("socket")
-    return None if sock is None or transport.get_extra_info("ssl_object") is not None else sock.fileno()
+    asyncio.get_running_loop().call_later(GOODBYE_S, transport.abort)

@@ -8,19 +8,23 @@ import socket
 from collections.abc import Callable
 from typing import Any, Final
 
-from culture.config.address import PLAIN, Carrier
+from culture.config.address import PLAIN, Address, Carrier
 from culture.ircd.auth import Authenticator
 from culture.ircd.core import Ircd
-from culture.ircd.session import Session
+from culture.ircd.delivery import Output, joined
+from culture.ircd.session import CLOSED, Session
 from culture.net.admission import Admission
 from culture.net.answers import Answers
 from culture.net.bucket import Bucket, Rate
 from culture.net.connection import GOODBYE_S, Connection
+from culture.net.journaling import write_down
+from culture.net.keeping import Keeper
 from culture.net.listeners import address_of
 from culture.net.origin import Origin
 from culture.net.reach import describe, is_exposed
 from culture.net.reception import reception
 from culture.net.tls import HANDSHAKE_S, Certificate
+from culture.net.wires import Door, Wire, Wires
 from culture.systemd.journal import fields
 
 log = logging.getLogger(__name__)
@@ -31,16 +35,29 @@ REFUSALS_TOLD_S: Final = 60.0
 
 
 class Driver:
-    def __init__(self, ircd: Ircd, authenticator: Authenticator | None = None) -> None:
+    def __init__(
+        self, ircd: Ircd, authenticator: Authenticator | None = None, keeper: Keeper | None = None
+    ) -> None:
+        """Without a keeper nothing goes on after this process."""
         self.ircd = ircd
+        self.keeper = keeper
+        self._drain = ircd.drain if keeper is None else functools.partial(_drain, ircd, keeper)
         self._answers = Answers(ircd, authenticator, self._settle)
         self.admission = Admission(lambda: ircd.limits)
         self._loop = asyncio.get_running_loop()
         self._refusals_told_at: dict[str, float] = {}
         self._connections: dict[Session, Connection] = {}
-        self._servers: list[asyncio.Server] = []
+        self.behind: set[Connection] = set()
+        """Those whose readers have not taken what was written to them."""
+        self.addresses: list[Address] = []
+        """Where it listens."""
+        self._servers: list[asyncio.Server | Door] = []
+        self._wires = Wires(self._begin_turn, self._flush)
         self._is_awake = False
-        self._nobody_left = asyncio.Event()
+        self.has_left = False
+        """Another process goes on: what happens here now would happen twice."""
+        self._news = asyncio.Event()
+        """Somebody left, or was answered."""
 
     async def serve(
         self,
@@ -49,29 +66,39 @@ class Driver:
         certificate: Certificate | None = None,
     ) -> None:
         """Accept clients. A carrier with TLS needs the certificate."""
-        tls: dict[str, Any] = {}
-        if carrier.is_tls:
-            assert certificate is not None
-            tls = {"ssl": certificate.context, "ssl_handshake_timeout": HANDSHAKE_S}
-            tls["ssl_shutdown_timeout"] = GOODBYE_S
         meet = reception(carrier, lambda: Connection(self), lambda: self.ircd.config)
         for listener in listeners:
-            if listener.family == socket.AF_UNIX:
-                server = await self._loop.create_unix_server(meet, sock=listener, **tls)
+            if carrier.is_tls:
+                assert certificate is not None
+                self._servers.append(await self._serve_tls(listener, meet, certificate))
             else:
-                server = await self._loop.create_server(meet, sock=listener, **tls)
-            self._servers.append(server)
+                self._servers.append(Door(self._wires, listener, meet))
             address = address_of(listener)
+            self.addresses.append(address)
             log.info("listening on %s", describe(address, carrier), extra=fields("listening"))
             if is_exposed(address, carrier):
                 log.warning(
                     "%s has no TLS: whoever is on the way to it can read and change what is said", address
                 )
 
+    async def _serve_tls(
+        self, listener: socket.socket, meet: Callable[[], asyncio.Protocol], certificate: Certificate
+    ) -> asyncio.Server:
+        tls: dict[str, Any] = {
+            "ssl": certificate.context,
+            "ssl_handshake_timeout": HANDSHAKE_S,
+            "ssl_shutdown_timeout": GOODBYE_S,
+        }
+        if listener.family == socket.AF_UNIX:
+            return await self._loop.create_unix_server(meet, sock=listener, **tls)
+        return await self._loop.create_server(meet, sock=listener, **tls)
+
     async def keep_time(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
             self.ircd.tick()
+            if self.keeper is not None:
+                self.keeper.tick()
             self.wake()
 
     async def stop(self) -> None:
@@ -80,11 +107,42 @@ class Driver:
             server.close()
         for session in list(self.ircd.sessions):
             self.ircd.close(session, "Server is stopping")
+        if self.keeper is not None:
+            self.keeper.end()
         self._answers.stop()
         self._flush()
-        if self._connections:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._nobody_left.wait(), GOODBYE_S)
+        await self._until(lambda: not self._connections)
+        self._wires.close()
+
+    async def leave(self, keeper: Keeper) -> None:
+        """Let another process go on: who cannot be kept is told, everyone else notices nothing."""
+        for server in self._servers:
+            server.close()
+        unkept = [session for session in self.ircd.sessions if not keeper.keeps(session)]
+        for session in unkept:
+            self.ircd.close(session, "Server is restarting")
+        self._flush()
+        await self._until(lambda: self._connections.keys().isdisjoint(unkept))
+        self._wires.rest()
+        # An answer belongs to this process.
+        await self._until(lambda: not any(session.question for session in self.ircd.sessions))
+        for session in list(self.ircd.sessions):
+            while session.question is not None:
+                self.ircd.unanswered(session.question)
+        self._flush()
+        self.has_left = keeper.leave()
+        if self.has_left:
+            self._answers.stop()
+        else:
+            await self.stop()
+
+    async def _until(self, is_over: Callable[[], bool]) -> None:
+        """As clients go and answers come, but not for ever."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GOODBYE_S):
+                while not is_over():
+                    self._news.clear()
+                    await self._news.wait()
 
     @property
     def status(self) -> str:
@@ -95,6 +153,10 @@ class Driver:
 
     def now(self) -> float:
         return self._loop.time()
+
+    def wire(self, sock: socket.socket, protocol: asyncio.Protocol) -> Wire:
+        """For a client that another process accepted."""
+        return Wire(self._wires, sock, None, protocol)
 
     def call_later(self, delay_s: float, run: Callable[..., None], *arguments: Any) -> None:
         self._loop.call_later(delay_s, run, *arguments)
@@ -124,6 +186,8 @@ class Driver:
     def opened(self, connection: Connection) -> None:
         self.admission.enter(connection.origin)
         self._connections[connection.session] = connection
+        if self.keeper is not None:
+            self.keeper.opened(connection)
 
     def registered(self, connection: Connection) -> None:
         session = connection.session
@@ -135,8 +199,8 @@ class Driver:
         session = connection.session
         self.admission.leave(connection.origin, was_registered=connection.is_registered)
         del self._connections[session]
-        if not self._connections:
-            self._nobody_left.set()
+        self.behind.discard(connection)
+        self._news.set()
         extra = fields("client-gone", nick=session.user.nick, peer=session.peer)
         log.info("%s (%s) is gone: %s", session.user.nick, session.peer, session.close_reason, extra=extra)
         self.wake()
@@ -144,6 +208,7 @@ class Driver:
     def _settle(self, session: Session) -> None:
         if (connection := self._connections.get(session)) is not None:
             connection.settle()
+        self._news.set()
 
     def wake(self) -> None:
         """Flush before the loop waits again, after everything that arrived in this turn was handled."""
@@ -151,14 +216,40 @@ class Driver:
             self._is_awake = True
             self._loop.call_soon(self._flush)
 
+    def _begin_turn(self) -> None:
+        """What wakes from now on is seen to at the end of the turn."""
+        self._is_awake = True
+
     def _flush(self) -> None:
+        if self.has_left:
+            return
         self._is_awake = False
+        write_down(self.ircd.notes.take())
+        for connection in tuple(self.behind):
+            connection.check_backlog()
+        while pending := self._drain():
+            self._write(pending)
+        self.ircd.delivered()
+        # Only now: an answer knows what was written down.
         self._answers.take()
-        # Letting go of a reader that is behind is news to others.
-        while dirty := self.ircd.drain():
-            for session in dirty:
+
+    def _write(self, pending: dict[Session, Output]) -> None:
+        ready = []
+        for session, output in pending.items():
+            if session.phase is CLOSED:
                 if (connection := self._connections.get(session)) is not None:
-                    connection.flush()
+                    connection.hang_up(joined(output))
+            elif output and (write := session.write) is not None:
+                ready.append((write, output if type(output) is bytes else joined(output)))
+        # Apart from the rest, as for what is read: see wires.
+        for write, data in ready:
+            write(data)
+
+
+def _drain(ircd: Ircd, keeper: Keeper) -> dict[Session, Output]:
+    pending = ircd.drain()
+    keeper.write_down()
+    return pending
 
 
 @functools.lru_cache(maxsize=8)

@@ -5,8 +5,11 @@ import hashlib
 import ipaddress
 import socket
 import ssl
+import struct
 from dataclasses import dataclass
+from typing import Any
 
+_CREDENTIALS = struct.Struct("iII")
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -19,6 +22,8 @@ class Origin:
     """Nobody between here and there can read along: TLS."""
     fingerprint: str = ""
     """SHA-256 of the client's certificate in hexadecimal, where it showed one."""
+    uid: int | None = None
+    """Which user of this machine it is, as the kernel tells it of a unix socket."""
 
     @property
     def is_local(self) -> bool:
@@ -47,16 +52,41 @@ class Origin:
 def origin_of(transport: asyncio.BaseTransport) -> Origin:
     tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
     secure, fingerprint = tls is not None, _fingerprint(tls)
-    if transport.get_extra_info("socket").family == socket.AF_UNIX:
-        return Origin(None, is_secure=secure, fingerprint=fingerprint)
+    sock: socket.socket = transport.get_extra_info("socket")
+    if sock.family == socket.AF_UNIX:
+        return Origin(None, is_secure=secure, fingerprint=fingerprint, uid=_uid(sock))
     host, port = transport.get_extra_info("peername")[:2]
     return Origin(parse_ip(host), port, secure, fingerprint)
+
+
+def origin_values(origin: Origin) -> dict[str, Any]:
+    """As JSON can hold it."""
+    return {
+        "address": str(origin.address) if origin.address is not None else None,
+        "port": origin.port,
+        "is_secure": origin.is_secure,
+        "fingerprint": origin.fingerprint,
+        "uid": origin.uid,
+    }
+
+
+def origin_from(values: dict[str, Any]) -> Origin:
+    address = values["address"]
+    return Origin(**{**values, "address": parse_ip(address) if address is not None else None})
 
 
 def parse_ip(text: str) -> IpAddress:
     """Without its zone; an IPv4 address that came in through an IPv6 socket is itself."""
     address = ipaddress.ip_address(text.partition("%")[0])
     return getattr(address, "ipv4_mapped", None) or address
+
+
+def _uid(sock: socket.socket) -> int:
+    """Of who connected, at the time when they did (unix(7), SO_PEERCRED)."""
+    _pid, uid, _gid = _CREDENTIALS.unpack(
+        sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    )
+    return int(uid)
 
 
 def _fingerprint(tls: ssl.SSLObject | None) -> str:

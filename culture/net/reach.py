@@ -18,6 +18,12 @@ def is_exposed(address: Address, carrier: Carrier) -> bool:
     return ip is not None and (ip.is_unspecified or ip.is_global)
 
 
+def is_for_others(address: Address) -> bool:
+    """Whether other machines can reach it."""
+    ip = _ip(address)
+    return ip is not None and not ip.is_loopback
+
+
 def _from_where(address: Address) -> str:
     ip = _ip(address)
     if ip is None or ip.is_loopback:

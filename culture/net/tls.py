@@ -1,9 +1,11 @@
 """TLS of the listeners: the certificate, and a new one without a restart."""
 
 import ssl
+from collections.abc import Sequence
 
 from culture.config.ircd import Tls
 from culture.errors import ConfigError, Problem
+from culture.net.listeners import Listener
 
 HANDSHAKE_S = 10.0
 """How long a client may take before it is a client."""
@@ -29,6 +31,15 @@ class Certificate:
     def _show(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         # OpenSSL asks in every handshake, also where the client names no server.
         connection.context = self._shown
+
+
+def certificate_for(tls: Tls, listeners: Sequence[Listener]) -> Certificate | None:
+    """None where none is configured, and no listener wants one."""
+    if tls.certificate:
+        return Certificate(tls)
+    if any(each.carrier.is_tls for each in listeners):
+        raise ConfigError([Problem("tls", "a socket for TLS was passed, and 'certificate' is empty")])
+    return None
 
 
 def _load(tls: Tls) -> ssl.SSLContext:

@@ -1,12 +1,11 @@
 """Tokens of an OpenID Connect provider (JWT, RFC 7519), checked against the keys that it publishes."""
 
-import json
-from pathlib import Path
 from typing import Any, Final
 
 from culture.config.ircd import OidcConfig
 from culture.errors import UnavailableError
 from culture.names import is_nick
+from culture.net.keys import Keys, KeysAtUrl, KeysInFile
 
 LEEWAY_S: Final = 30
 """How far two clocks may be apart."""
@@ -17,7 +16,9 @@ _BY_CURVE = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
 
 
 class Tokens:
-    def __init__(self, config: OidcConfig) -> None:
+    """Runs in any thread: keys may have to be fetched."""
+
+    def __init__(self, config: OidcConfig, keys: Keys | None = None) -> None:
         try:
             # An extra that few need, and that takes a while to load.
             import jwt
@@ -26,6 +27,7 @@ class Tokens:
             raise UnavailableError("'oidc' needs PyJWT, which is not installed", hint=hint) from None
         self._jwt = jwt
         self._config = config
+        self._keys = keys or (KeysAtUrl(config.keys_url) if config.keys_url else KeysInFile(config.keys_file))
 
     def account_of(self, token: str) -> str | None:
         """Whom the token names, if the provider signed it for this server and it is still good."""
@@ -46,17 +48,8 @@ class Tokens:
         return account if isinstance(account, str) and is_nick(account) else None
 
     def _key_for(self, key_id: str | None) -> tuple[Any, str]:
-        for entry in self._keys():
+        for entry in self._keys.find(key_id):
             algorithm = _BY_TYPE.get(entry.get("kty", "")) or _BY_CURVE.get(entry.get("crv", ""))
-            if algorithm is not None and entry.get("kid") == key_id:
+            if algorithm is not None:
                 return self._jwt.PyJWK.from_dict(entry, algorithm).key, algorithm
         raise self._jwt.InvalidTokenError("no such key")
-
-    def _keys(self) -> list[dict[str, Any]]:
-        """Read every time: providers change their keys."""
-        path = Path(self._config.keys_file)
-        try:
-            keys: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["keys"]
-        except (OSError, ValueError, KeyError, TypeError):
-            raise UnavailableError(f"'{path}' is not a file of keys (JWKS)") from None
-        return keys

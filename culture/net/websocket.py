@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 from wsproto import ConnectionType, WSConnection
-from wsproto.connection import ConnectionState
+from wsproto.connection import Connection, ConnectionState
 from wsproto.events import (
     AcceptConnection,
     BytesMessage,
@@ -24,8 +24,10 @@ from wsproto.events import (
 from wsproto.frame_protocol import CloseReason
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
+from culture.net.frames import Unfinished
 from culture.net.origin import Origin, origin_of
 from culture.net.proxied import Behind
+from culture.net.wires import Keep
 from culture.protocol.framing import BODY_BYTES, CLIENT_TAG_BYTES, CRLF
 
 HANDSHAKE_S: Final = 10.0
@@ -33,6 +35,7 @@ TEXT: Final = "text.ircv3.net"
 BINARY: Final = "binary.ircv3.net"
 MESSAGE_BYTES: Final = CLIENT_TAG_BYTES + BODY_BYTES
 """A longer message is no line. What is beyond is not kept; the rest is long enough to be refused."""
+HEADERS_END: Final = b"\r\n\r\n"
 ANY_ORIGIN: Final = "*"
 
 
@@ -42,8 +45,12 @@ class WebSocket(asyncio.Protocol):
         self._pages = pages
         self._inside: asyncio.Protocol | None = None
         self._state = WSConnection(ConnectionType.SERVER)
-        self._is_binary = False
+        self.is_binary = False
         self._message = b""
+        self.keep: Keep | None = None
+        """Who is told what was read in part, so that another process can go on with it."""
+        self._request = b""
+        self._unfinished = Unfinished()
         self._deadline: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._origin: Origin
@@ -55,7 +62,17 @@ class WebSocket(asyncio.Protocol):
         self._transport, self._origin = transport, origin
         self._deadline = asyncio.get_running_loop().call_later(HANDSHAKE_S, transport.abort)
 
+    def go_on(self, transport: asyncio.Transport, *, is_binary: bool) -> "Carried":
+        """Where another process stopped."""
+        self._transport, self.is_binary = transport, is_binary
+        self._state.connection = Connection(ConnectionType.SERVER)
+        return Carried(self, transport)
+
     def data_received(self, data: bytes) -> None:
+        if self._inside is None:
+            self._request += data
+        else:
+            self._unfinished.feed(data)
         lines = b""
         try:
             self._state.receive_data(data)
@@ -66,8 +83,16 @@ class WebSocket(asyncio.Protocol):
         except UnicodeError:
             # The library decodes headers without looking.
             self._fail(None)
-        # Once for all of them: reading pauses between calls, not within one.
-        if lines and self._inside is not None and not self._transport.is_closing():
+        if self._inside is None or self._transport.is_closing():
+            return
+        if self._request:
+            # Behind it there may be frames already.
+            self._unfinished.feed(self._request.partition(HEADERS_END)[2])
+            self._request = b""
+        if self.keep is not None:
+            self.keep.read(self._unfinished.data)
+        if lines:
+            # Once for all of them: reading pauses between calls, not within one.
             self._inside.data_received(lines)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -87,7 +112,7 @@ class WebSocket(asyncio.Protocol):
         """The frame for a line, without its end."""
         if self._state.state is not ConnectionState.OPEN:
             return b""
-        if self._is_binary:
+        if self.is_binary:
             return self._state.send(BytesMessage(data=line))
         # A browser hangs up on a text that is not UTF-8.
         return self._state.send(TextMessage(data=line.decode(errors="replace")))
@@ -131,7 +156,7 @@ class WebSocket(asyncio.Protocol):
             self._transport.close()
             return
         chosen = next((name for name in request.subprotocols if name in (TEXT, BINARY)), None)
-        self._is_binary = chosen == BINARY
+        self.is_binary = chosen == BINARY
         self._transport.write(self._state.send(AcceptConnection(subprotocol=chosen)))
         self._end_deadline()
         inside = self._make_inside()
@@ -166,6 +191,9 @@ class Carried(asyncio.Transport):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         *lines, self._rest = (self._rest + bytes(data)).split(CRLF)
         self._below.write(b"".join(map(self._websocket.send_line, lines)))
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._websocket if name == "websocket" else self._below.get_extra_info(name, default)
 
     def can_write_eof(self) -> bool:
         return False

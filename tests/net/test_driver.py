@@ -1,17 +1,23 @@
 """The server on real sockets: what the network does to lines, and slow or vanishing clients."""
 
 import asyncio
+import gc
 import socket
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from support.irc import Plain, connected
+from support.irc import DEADLINE_S, Plain, connected
 from support.network import Network
 
 from culture.config.ircd import Limits
+from culture.ircd.session import Session
+from culture.ircd.user import User
+from culture.net.connection import Connection
 from culture.net.driver import Driver
 from culture.net.listeners import address_of, listening
+from culture.net.wires import Wire
 
 
 class Server:
@@ -137,3 +143,25 @@ async def test_lines_leave_without_delay(server: Server):
         (connection,) = server.driver._connections.values()
         sock = connection._transport.get_extra_info("socket")
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+async def test_nothing_is_left_of_a_client_for_the_garbage_collector(server: Server):
+    """Its pauses are as long as there are clients."""
+    gc.collect()
+    gc.disable()
+    try:
+        async with connected(server.port, "spark-ori", "#a") as ori:
+            assert _left() == {"Connection": 1, "Session": 1, "User": 1, "Wire": 1}
+            ori.send("QUIT :bye")
+            await ori.until("ERROR")
+        deadline = asyncio.get_running_loop().time() + DEADLINE_S
+        while _left():
+            assert asyncio.get_running_loop().time() < deadline, _left()
+            await asyncio.sleep(0.01)
+    finally:
+        gc.enable()
+
+
+def _left() -> Counter[str]:
+    kinds = (Connection, Session, User, Wire)
+    return Counter(type(each).__name__ for each in gc.get_objects() if isinstance(each, kinds))

@@ -9,7 +9,7 @@ import pytest
 from support.irc import Plain
 from support.network import Network
 
-from culture.config.ircd import Limits
+from culture.config.ircd import Limits, Sts
 from culture.net.driver import Driver
 from culture.net.listeners import address_of, listening
 from culture.protocol.proxy_header import V2_SIGNATURE
@@ -56,6 +56,21 @@ async def test_the_header_says_who_it_is(header: bytes, host: str, peer: str | N
         assert session.is_secure is is_secure
         assert peer is None or session.peer == peer
         await plain.close()
+
+
+@pytest.mark.parametrize(
+    ("header", "policy"),
+    [(V1, "sts=port=6697"), (v2("2001:db8::1", b"\x20\0\x05\x01\0\0\0\0"), "sts=duration=600")],
+)
+async def test_who_came_to_the_proxy_in_the_clear_is_led_to_tls(header: bytes, policy: str):
+    """IRCv3 sts: the port to who came without TLS, the duration to who came with it."""
+    with listening(("127.0.0.1:0",), []) as listeners:
+        driver = Driver(Network(proxies=("127.0.0.1",), sts=Sts(port=6697, duration_s=600)).ircd)
+        await driver.serve(listeners)
+        plain = await connect(address_of(listeners[0]).port, header + b"CAP LS 302\r\n")
+        assert policy in (await plain.until("sts=")).replace(":", " ").split()
+        await plain.close()
+        await driver.stop()
 
 
 async def test_a_header_that_comes_byte_by_byte_is_whole_in_the_end():

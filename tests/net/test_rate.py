@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import time
 from collections.abc import AsyncIterator
 
@@ -9,8 +10,11 @@ from support.irc import Plain, connected
 from support.network import Network
 
 from culture.config.ircd import Limits
+from culture.ircd.core import Command, Ircd
+from culture.ircd.session import Session
 from culture.net.driver import Driver
 from culture.net.listeners import address_of, listening
+from culture.protocol.line import Line
 
 
 @contextlib.asynccontextmanager
@@ -79,3 +83,32 @@ async def test_zero_is_no_limit():
         ori.send(*(f"PING {i}" for i in range(5000)))
         for i in range(5000):
             assert await ori.until("PONG") == f":spark PONG spark :{i}"
+
+
+async def test_costly_questions_of_one_keep_nobody_else_waiting():
+    """Two hundred LISTs in one write are answered in small parts, between what others say."""
+    ran: list[str] = []
+    async with (
+        serving(0, 0) as (driver, port),
+        connected(port, "spark-ori", "#a") as ori,
+        connected(port, "spark-bo", "#b") as bo,
+    ):
+        for name in ("LIST", "PING"):
+            driver.ircd.commands[name] = noting(ran, name, driver.ircd.commands[name])
+        bo.send(*(f"JOIN #c{number}" for number in range(99)))
+        await bo.until(" 366 spark-bo #c98 ")
+        bo.send(*["LIST"] * 200)
+        ori.send("PING :x")
+        await ori.until("PONG")
+        for _ in range(200):
+            await bo.until(" 323 ")
+    assert ran.count("LIST") == 200
+    assert 0 < ran.index("PING") < 200
+
+
+def noting(ran: list[str], name: str, command: Command) -> Command:
+    def run(ircd: Ircd, session: Session, line: Line) -> None:
+        ran.append(name)
+        command.run(ircd, session, line)
+
+    return dataclasses.replace(command, run=run)

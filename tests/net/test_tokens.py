@@ -31,7 +31,7 @@ class Provider:
         shared = {"kty": "oct", "k": base64.urlsafe_b64encode(b"x" * 32).decode(), "kid": "shared"}
         keys_file = directory / "keys.json"
         keys_file.write_text(json.dumps({"keys": [shared, {**public, "kid": "one"}]}))
-        self.config = OidcConfig(str(keys_file), "https://id.example", "culture")
+        self.config = OidcConfig(keys_file=str(keys_file), issuer="https://id.example", audience="culture")
 
     def token(self, key_id: str = "one", **claims: Any) -> str:
         usual = {

@@ -1,0 +1,77 @@
+"""Where the frames of WebSocket begin and end (RFC 6455 section 5.2); what is in them is for others."""
+
+from typing import Final
+
+_FINAL: Final = 0x80
+_CONTROL: Final = 0x08
+_MASKED: Final = 0x80
+_LENGTH: Final = 0x7F
+_EXTENDED_BYTES: Final = {126: 2, 127: 8}
+_MASK_BYTES: Final = 4
+_SHORTEST_BYTES: Final = 2
+_HEADER_BYTES: Final = 14
+MOST_BYTES: Final = 65536
+"""Of a message that is not complete: many times the longest line."""
+
+
+def torn_frame_end(data: bytes | bytearray, start: int, sent: int) -> int:
+    """Where the frame ends that was sent in part, when one begins at `start` and all of them are whole."""
+    while start < sent:
+        header = data[start : start + _HEADER_BYTES]
+        start += _header_size(header) + _payload_size(header)
+    return start
+
+
+def _header_size(header: bytes | bytearray) -> int:
+    """As far as the bytes that are there tell."""
+    if len(header) < _SHORTEST_BYTES:
+        return _SHORTEST_BYTES
+    extended = _EXTENDED_BYTES.get(header[1] & _LENGTH, 0)
+    return _SHORTEST_BYTES + extended + (_MASK_BYTES if header[1] & _MASKED else 0)
+
+
+def _payload_size(header: bytes | bytearray) -> int:
+    length = header[1] & _LENGTH
+    if extended := _EXTENDED_BYTES.get(length):
+        return int.from_bytes(header[_SHORTEST_BYTES : _SHORTEST_BYTES + extended], "big")
+    return length
+
+
+class Unfinished:
+    """What was read of a message that is not complete, as it came; nothing of one that is too long."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._header = bytearray()
+        self._missing = 0
+        """So much of the frame is still to come."""
+        self._is_open = False
+
+    @property
+    def data(self) -> bytes | None:
+        return bytes(self._data) if len(self._data) <= MOST_BYTES else None
+
+    def feed(self, data: bytes) -> None:
+        while data:
+            size = self._missing or _header_size(self._header) - len(self._header)
+            part, data = data[:size], data[size:]
+            if len(self._data) <= MOST_BYTES:
+                self._data += part
+            if self._missing:
+                self._missing -= len(part)
+            else:
+                self._header += part
+                if len(self._header) < _header_size(self._header):
+                    continue
+                self._missing = _payload_size(self._header)
+            if not self._missing:
+                self._end_frame()
+
+    def _end_frame(self) -> None:
+        first = self._header[0]
+        self._header.clear()
+        # A control frame may stand between the parts of a message (section 5.5).
+        if not first & _CONTROL:
+            self._is_open = not first & _FINAL
+        if not self._is_open:
+            self._data.clear()

@@ -1,0 +1,96 @@
+"""What a server writes down of its clients while it runs, and what it does when it cannot."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support.irc import Plain, connected
+from support.network import Network
+
+from culture.net.driver import Driver
+from culture.net.keeping import Keeper
+from culture.net.kept import read_kept
+from culture.net.listeners import address_of, listening
+from culture.systemd.fdstore import FdStore
+
+
+class Server:
+    def __init__(self, driver: Driver, keeper: Keeper, port: int) -> None:
+        self.driver, self.keeper, self.port = driver, keeper, port
+
+    def sessions(self) -> list[dict[str, object]]:
+        kept = read_kept(self.keeper.path)
+        return list(kept.of("session").values()) if kept is not None else []
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Server]:
+    """It keeps what it knows in a directory that is not there yet."""
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager,
+        listening(["127.0.0.1:0"], []) as listeners,
+    ):
+        manager.bind(str(tmp_path / "notify"))
+        network = Network()
+        store = FdStore({"NOTIFY_SOCKET": str(tmp_path / "notify"), "FDSTORE": "10"})
+        keeper = Keeper(network.ircd, store, tmp_path / "run")
+        driver = Driver(network.ircd, keeper=keeper)
+        await driver.serve(listeners)
+        yield Server(driver, keeper, address_of(listeners[0]).port)
+        await driver.stop()
+
+
+async def test_what_is_known_is_written_before_anybody_is_told(server: Server, tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    async with (
+        connected(server.port, "spark-ori", "#a") as ori,
+        connected(server.port, "spark-bo", "#a") as bo,
+    ):
+        assert [each["nick"] for each in server.sessions()] == ["spark-ori", "spark-bo"]
+        bo.send("NICK spark-kit")
+        await ori.until(" NICK ")
+        assert [each["nick"] for each in server.sessions()] == ["spark-ori", "spark-kit"]
+        bo.send("QUIT")
+        await ori.until(" QUIT ")
+        assert [each["nick"] for each in server.sessions()] == ["spark-ori"]
+
+
+async def test_what_is_only_said_is_not_written(server: Server, tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    async with (
+        connected(server.port, "spark-ori", "#a") as ori,
+        connected(server.port, "spark-bo", "#a") as bo,
+    ):
+        before = server.keeper.path.stat().st_size
+        ori.send("PRIVMSG #a :plain", "PRIVMSG #a :@spark-bo ☃", "NOTICE spark-bo :psst", "PING x")
+        await bo.until(":psst")
+        assert server.keeper.path.stat().st_size == before
+
+
+async def test_where_it_cannot_be_written_all_goes_on_and_it_is_written_later(
+    server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    with caplog.at_level(logging.ERROR):
+        async with connected(server.port, "spark-ori", "#a") as ori:
+            assert [record.levelname for record in caplog.records] == ["ERROR"]
+            assert "a restart now would disconnect everyone" in caplog.text
+            assert server.sessions() == []
+            (tmp_path / "run").mkdir()
+            server.keeper.tick()
+            assert [each["nick"] for each in server.sessions()] == ["spark-ori"]
+            ori.send("NICK spark-kit")
+            await ori.until(" NICK ")
+            assert [each["nick"] for each in server.sessions()] == ["spark-kit"]
+
+
+async def test_no_password_is_written(server: Server, tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    plain = Plain(*await asyncio.open_connection("127.0.0.1", server.port))
+    plain.send("PASS hunter2", "NICK spark-ori", "PING x")
+    await plain.until("PONG")
+    assert [each["nick"] for each in server.sessions()] == ["spark-ori"]
+    assert "hunter2" not in server.keeper.path.read_text()
+    await plain.close()
