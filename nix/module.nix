@@ -90,6 +90,7 @@ in
     # NixOS does not read [Install].
     systemd.targets.culture.wantedBy = [ "multi-user.target" ];
     systemd.sockets.culture-ircd.wantedBy = [ "sockets.target" ];
+    systemd.timers.culture-prune.wantedBy = [ "culture.target" ];
     systemd.targets.culture-agents = {
       wantedBy = [ "culture.target" ];
       wants = map unitOf (cfg.agents.settings.agents or [ ]);

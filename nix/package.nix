@@ -38,10 +38,13 @@ python3Packages.buildPythonApplication {
   dependencies = [
     claude-agent-sdk
     python3Packages.aiohttp
+    python3Packages.cryptography
+    python3Packages.pyjwt
     python3Packages.pyyaml
     python3Packages.sdnotify
     # Older releases of nixpkgs have it by its shorter name.
     (python3Packages.systemd-python or python3Packages.systemd)
+    python3Packages.uvloop
     python3Packages.wsproto
   ];
   pythonImportsCheck = [ "culture" ];
@@ -51,7 +54,7 @@ python3Packages.buildPythonApplication {
   '';
 
   postInstall = ''
-    install -D -m 0644 -t "$out/lib/systemd/system" units/*.{service,slice,socket,target}
+    install -D -m 0644 -t "$out/lib/systemd/system" units/*.{service,slice,socket,target,timer}
     sed -i -e "s|=/usr/bin/|=$out/bin/|" -e "s|=/bin/kill |=${coreutils}/bin/kill |" "$out"/lib/systemd/system/*
     install -D -m 0644 units/culture.tmpfiles "$out/lib/tmpfiles.d/culture.conf"
     for page in docs/man/*.rst; do

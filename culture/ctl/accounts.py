@@ -13,6 +13,7 @@ from culture.config import loader, paths
 from culture.config.ircd import IrcdConfig
 from culture.errors import UsageError
 from culture.store.accounts import FILE, Accounts
+from culture.systemd.journal import tell_journal
 
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
@@ -48,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _add(accounts: Accounts, options: argparse.Namespace) -> None:
     accounts.add(options.name, _read_password(options))
+    _tell("account-made", f"made the account '{options.name}'", options.name)
 
 
 def _list(accounts: Accounts, options: argparse.Namespace) -> None:
@@ -71,6 +73,7 @@ def _certificate(accounts: Accounts, options: argparse.Namespace) -> None:
 
 def _remove(accounts: Accounts, options: argparse.Namespace) -> None:
     accounts.remove(options.name)
+    _tell("account-removed", f"removed the account '{options.name}'", options.name)
 
 
 _ACTIONS: dict[str, Callable[[Accounts, argparse.Namespace], None]] = {
@@ -80,6 +83,11 @@ _ACTIONS: dict[str, Callable[[Accounts, argparse.Namespace], None]] = {
     "password": _password,
     "remove": _remove,
 }
+
+
+def _tell(kind: str, text: str, account: str) -> None:
+    """The journal knows by itself which user did it."""
+    tell_journal("culturectl", kind, text, account=account)
 
 
 def _read_password(options: argparse.Namespace) -> str:

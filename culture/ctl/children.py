@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -13,11 +14,14 @@ from pathlib import Path
 from culture.ctl import launch
 from culture.ctl.output import Console
 from culture.ctl.processes import Reaper, end_all, ours_with
+from culture.ctl.store import Store
 from culture.systemd.sockets import Passed
 
 _MARK = "CULTURE_CHILD"
 """In the environment of a child and of all that it starts, so that what it leaves behind is found."""
 _LINE_BYTES = 65536
+_NOTIFICATION_BYTES = 4096
+_FDS_AT_ONCE = 253  # unix(7), SCM_RIGHTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,9 @@ class Service:
     env: Mapping[str, str]
     notify: Path
     sockets: tuple[Passed, ...] = ()
+    keeps: int = 0
+    """How many sockets of its clients are kept while it is started again (FileDescriptorStoreMax=)."""
+    stop_signal: signal.Signals = signal.SIGTERM
     start_s: float = 60.0
     stop_s: float = 10.0
 
@@ -42,13 +49,17 @@ def parse_notification(datagram: bytes) -> dict[str, str]:
 class Child:
     """A running process. Start it by `Child.start`, and always await `stop` afterwards."""
 
-    def __init__(self, service: Service, console: Console, process: subprocess.Popen[bytes]) -> None:
+    def __init__(
+        self, service: Service, console: Console, process: subprocess.Popen[bytes], store: Store
+    ) -> None:
         self.service = service
+        self._store = store
+        self._told: socket.socket
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._console = console
         self._process = process
         self._silent = asyncio.Event()
-        self._transports: list[asyncio.BaseTransport] = []
+        self._lines: asyncio.BaseTransport
         self.exited: asyncio.Future[int]
 
     @property
@@ -56,23 +67,31 @@ class Child:
         return self._process.pid
 
     @classmethod
-    async def start(cls, service: Service, reaper: Reaper, console: Console) -> "Child":
-        with contextlib.closing(_notify_socket(service.notify)) as told:
-            process = _spawn(service)
-            child = cls(service, console, process)
-            child.exited = reaper.watch(process)
-            await child._listen(told.dup())
+    async def start(cls, service: Service, reaper: Reaper, console: Console, store: Store) -> "Child":
+        told = _notify_socket(service.notify)
+        process = _spawn(service, store.kept)
+        child = cls(service, console, process, store)
+        child.exited = reaper.watch(process)
+        await child._listen(told)
         return child
 
     async def _listen(self, told: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        notifications, _ = await loop.create_datagram_endpoint(
-            lambda: _Notifications(self._notified), sock=told
-        )
-        lines, _ = await loop.connect_read_pipe(
+        self._told = told
+        loop.add_reader(told.fileno(), self._hear)
+        self._lines, _ = await loop.connect_read_pipe(
             lambda: _Lines(self._said, self._silent), self._process.stdout
         )
-        self._transports = [notifications, lines]
+
+    def _hear(self) -> None:
+        """All that it told."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                datagram, fds, _, _ = socket.recv_fds(self._told, _NOTIFICATION_BYTES, _FDS_AT_ONCE)
+                what = parse_notification(datagram)
+                # Also if they were not meant to be kept: they are open here now.
+                self._store.put(what.get("FDNAME", "stored"), fds)
+                self._notified(what)
 
     def _said(self, line: str) -> None:
         self._console.relay(self.service.name, self.pid, line)
@@ -88,7 +107,7 @@ class Child:
     async def stop(self) -> None:
         """End it, and all that it started and left behind: asked first, then killed."""
         if not self.exited.done():
-            self._process.terminate()
+            self._process.send_signal(self.service.stop_signal)
             await asyncio.wait([self.exited], timeout=self.service.stop_s)
         if not self.exited.done():
             self._console.say(
@@ -100,8 +119,12 @@ class Child:
         with contextlib.suppress(TimeoutError):
             # Its last words, usually the reason why it ended.
             await asyncio.wait_for(self._silent.wait(), 1.0)
-        for transport in self._transports:
-            transport.close()
+        self._lines.close()
+        if self._told.fileno() >= 0:
+            # What it gave away just before it ended is kept all the same.
+            self._hear()
+            asyncio.get_running_loop().remove_reader(self._told.fileno())
+            self._told.close()
         self.service.notify.unlink(missing_ok=True)
 
 
@@ -112,13 +135,13 @@ def _notify_socket(path: Path) -> socket.socket:
     return told
 
 
-def _spawn(service: Service) -> subprocess.Popen[bytes]:
-    fds = [each.socket.fileno() for each in service.sockets]
-    passed = {
-        "LISTEN_FDS": str(len(fds)),
-        "LISTEN_FDNAMES": ":".join(each.name for each in service.sockets),
-    }
+def _spawn(service: Service, kept: Mapping[int, str]) -> subprocess.Popen[bytes]:
+    named = {**{each.socket.fileno(): each.name for each in service.sockets}, **kept}
+    fds = list(named)
+    passed = {"LISTEN_FDS": str(len(fds)), "LISTEN_FDNAMES": ":".join(named.values())}
     told = {"NOTIFY_SOCKET": str(service.notify), _MARK: service.name}
+    if service.keeps:
+        told["FDSTORE"] = str(service.keeps)
     return subprocess.Popen(
         [
             *(sys.executable, "-I", "-S", launch.__file__),
@@ -133,14 +156,6 @@ def _spawn(service: Service) -> subprocess.Popen[bytes]:
         # A Ctrl-C in the terminal is for us: the children are stopped in their order.
         start_new_session=True,
     )
-
-
-class _Notifications(asyncio.DatagramProtocol):
-    def __init__(self, notified: Callable[[Mapping[str, str]], None]) -> None:
-        self._notified = notified
-
-    def datagram_received(self, data: bytes, addr: object) -> None:
-        self._notified(parse_notification(data))
 
 
 class _Lines(asyncio.Protocol):

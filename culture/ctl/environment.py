@@ -7,7 +7,7 @@ from culture.errors import UnavailableError
 
 # Said by a service manager to us, and not to our children.
 _FROM_MANAGER = (
-    "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
+    "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "FDSTORE",
     "STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CULTURE_SOCKET", "CULTURE_NICK",
 )  # fmt: skip
 

@@ -1,11 +1,13 @@
 """Keeping a service running: started again when it ends, later each time it keeps ending."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 from culture.ctl.children import Child, Service
 from culture.ctl.output import Console, how_it_ended
 from culture.ctl.processes import Reaper
+from culture.ctl.store import Store
 
 NEVER_AGAIN = (64, 77, 78)
 """Usage, permission and configuration errors: the same again fails the same (RestartPreventExitStatus=)."""
@@ -49,19 +51,20 @@ class Keeper:
     async def _keep(self) -> int:
         loop = asyncio.get_running_loop()
         failures = 0
-        while True:
-            began = loop.time()
-            status = await self._run_once()
-            failures = 1 if loop.time() - began > _SETTLED_S else failures + 1
-            told = f"{self.service.name} {how_it_ended(status)}"
-            if status in NEVER_AGAIN:
-                self._console.say(f"{told}: not started again")
-                return status
-            self._console.say(f"{told}: starting it again in {delay_s(failures):g} s")
-            await asyncio.sleep(delay_s(failures))
+        with contextlib.closing(Store(self.service.keeps)) as store:
+            while True:
+                began = loop.time()
+                status = await self._run_once(store)
+                failures = 1 if loop.time() - began > _SETTLED_S else failures + 1
+                told = f"{self.service.name} {how_it_ended(status)}"
+                if status in NEVER_AGAIN:
+                    self._console.say(f"{told}: not started again")
+                    return status
+                self._console.say(f"{told}: starting it again in {delay_s(failures):g} s")
+                await asyncio.sleep(delay_s(failures))
 
-    async def _run_once(self) -> int:
-        child = await Child.start(self.service, self._reaper, self._console)
+    async def _run_once(self, store: Store) -> int:
+        child = await Child.start(self.service, self._reaper, self._console, store)
         try:
             await self._wait_ready(child)
             return await asyncio.shield(child.exited)

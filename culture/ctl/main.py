@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from culture import __version__, errors
 from culture.commandline import Parser
-from culture.ctl import accounts, up
+from culture.ctl import accounts, history, prune, up
 from culture.errors import UsageError
 
 
@@ -21,6 +21,8 @@ class Verb:
 
 VERBS = {
     "accounts": Verb(accounts.run, accounts.add_arguments, "who may log in to the server of this host"),
+    "history": Verb(history.run, history.add_arguments, "check, back up, restore, export what was said"),
+    "prune": Verb(prune.run, prune.add_arguments, "remove what is not to be kept"),
     "up": Verb(up.run, up.add_arguments, "run the server and its agents here, until Ctrl-C"),
 }
 

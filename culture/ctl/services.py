@@ -1,6 +1,8 @@
 """The programs that `culturectl up` starts, each as a service: what a unit file says, said in Python."""
 
+import dataclasses
 import shutil
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +23,10 @@ def find_program(name: str) -> str:
     return str(Path(found).absolute())
 
 
+_KEPT = 500
+"""As many clients as a shell's limit of 1024 open files has room for (ulimit -n)."""
+
+
 def notify_name(service: str) -> str:
     return f"{service}.notify"
 
@@ -37,8 +43,11 @@ class Services:
         return self._service("culture-rehearsal", [], self.env, [Passed("http", listener)])
 
     def ircd(self, config: Path, listeners: Sequence[socket]) -> Service:
-        options = ["--config", str(config)]
-        return self._service("culture-ircd", options, self.env, [Passed("irc", each) for each in listeners])
+        options, passed = ["--config", str(config)], [Passed("irc", each) for each in listeners]
+        env = {**self.env, "RUNTIME_DIRECTORY": str(self.sockets)}
+        service = self._service("culture-ircd", options, env, passed)
+        # To be terminated means to be started again, unless somebody says otherwise: an interrupt is the end.
+        return dataclasses.replace(service, keeps=_KEPT, stop_signal=signal.SIGINT)
 
     def agent(self, nick: str, config: Path, listener: socket, env: Mapping[str, str]) -> Service:
         own = {**env, "CULTURE_SOCKET": listener.getsockname()}

@@ -1,44 +1,44 @@
 """culture-ircd: the IRC server of this host."""
 
 import asyncio
-import dataclasses
-import functools
+import contextlib
+import gc
 import logging
 import os
 import secrets
 import signal
-import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from culture import __version__, errors
 from culture.commandline import Parser, daemon_parser
-from culture.config import loader, paths
-from culture.config.ircd import IrcdConfig, Tls
+from culture.config import paths
+from culture.config.ircd import IrcdConfig
 from culture.ircd.auth import Authenticator
-from culture.ircd.commands.negotiation import announce_offers
+from culture.ircd.commands.skills import skill_commands
 from culture.ircd.commands.table import COMMANDS
 from culture.ircd.core import Ircd
 from culture.ircd.ids import new_ids
-from culture.names import host_from_machine
-from culture.net.authenticator import StoredAccounts
+from culture.ircd.skills import Skills
+from culture.net.authenticator import open_accounts
 from culture.net.driver import Driver
+from culture.net.keeping import Keeper, open_keeper
 from culture.net.listeners import Listener, listening_for_irc
-from culture.net.tls import Certificate
-from culture.net.tokens import Tokens
-from culture.store.accounts import FILE as ACCOUNTS
-from culture.store.accounts import Accounts
-from culture.systemd.credentials import read_credential
+from culture.net.loop import new_event_loop
+from culture.net.restoring import restore, split_off_clients
+from culture.net.settings import read_config, read_oper_passwords, read_password, reload, tell_who_may_come_in
+from culture.net.tls import certificate_for
+from culture.skills.table import open_skills
+from culture.systemd.jobs import is_stopped_for_good
 from culture.systemd.journal import log_to_journal_or_terminal
-from culture.systemd.notify import Notifier, keep_alive, watchdog_interval_s
-from culture.systemd.sockets import passed_sockets
+from culture.systemd.notify import Notifier, keep_alive, keep_telling, watchdog_interval_s
+from culture.systemd.sockets import Passed, passed_sockets
 
 log = logging.getLogger(__name__)
 
 PROGRAM = "culture-ircd"
-NEEDS_RESTART = ("name", "listen", "password_credential", "state_dir", "oidc")
-"""The keys that a reload leaves as they are."""
 
 
 def main() -> None:
@@ -48,133 +48,96 @@ def main() -> None:
 def _main() -> int:
     options = _parser().parse_args()
     path = options.config or paths.config_file("ircd.yaml", os.environ)
-    config = _load(path)
+    config = read_config(path)
     if options.check:
         return 0
     log_to_journal_or_terminal(PROGRAM, os.environ, verbose=options.verbose)
-    password = read_credential(config.password_credential, os.environ) if config.password_credential else ""
-    _make_state_dir(paths.state_dir(config.state_dir, os.environ))
-    passed = passed_sockets(os.environ)
+    state_dir = paths.make_state_dir(config.state_dir, os.environ)
+    authenticator = open_accounts(state_dir, config.oidc)
+    clients, others = split_off_clients(passed_sockets(os.environ))
+    with (
+        contextlib.closing(open_skills(config, state_dir, log.warning, _report)) as skills,
+        listening_for_irc(config.listen, others) as listeners,
+        asyncio.Runner(loop_factory=new_event_loop) as runner,
+    ):
+        runner.run(_serve(path, config, authenticator, skills, listeners, clients))
+    return 0
+
+
+async def _serve(
+    path: Path,
+    config: IrcdConfig,
+    authenticator: Authenticator,
+    skills: Skills,
+    listeners: list[Listener],
+    clients: list[Passed],
+) -> None:
+    loop, stop, reload_asked = asyncio.get_running_loop(), asyncio.Queue[int](), asyncio.Event()
+    notifier, interval_s = Notifier(os.environ), watchdog_interval_s(os.environ, os.getpid())
+    certificate = certificate_for(config.tls, listeners)
     ircd = Ircd(
         config,
-        COMMANDS,
+        {**COMMANDS, **skill_commands(skills)},
         clock=time.time,
         timer=time.monotonic,
         new_id=new_ids(secrets.token_hex(5)),
         version=__version__,
-        password=password,
+        password=read_password(config, os.environ),
+        oper_passwords=read_oper_passwords(config, os.environ),
+        on_rehash=reload_asked.set,
+        skills=skills,
     )
-    ircd.oper_passwords = _oper_passwords(config)
-    accounts = Accounts(paths.state_dir(config.state_dir, os.environ) / ACCOUNTS)
-    authenticator = StoredAccounts(accounts, Tokens(config.oidc) if config.oidc.keys_file else None)
-    with listening_for_irc(config.listen, passed) as listeners:
-        certificate = _certificate(config, listeners)
-        asyncio.run(_serve(ircd, authenticator, path, listeners, certificate))
-    return 0
-
-
-def _certificate(config: IrcdConfig, listeners: list[Listener]) -> Certificate | None:
-    if config.tls.certificate:
-        return Certificate(config.tls)
-    if any(each.carrier.is_tls for each in listeners):
-        problem = "a socket for TLS was passed, and 'certificate' is empty"
-        raise errors.ConfigError([errors.Problem("tls", problem)])
-    return None
-
-
-async def _serve(
-    ircd: Ircd,
-    authenticator: Authenticator,
-    path: Path,
-    listeners: list[Listener],
-    certificate: Certificate | None,
-) -> None:
-    loop, stop, notifier = asyncio.get_running_loop(), asyncio.Event(), Notifier(os.environ)
-    driver = Driver(ircd, authenticator)
+    driver = Driver(ircd, authenticator, open_keeper(ircd, os.environ))
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    reload = functools.partial(_reload, driver, path, notifier, certificate)
-    loop.add_signal_handler(signal.SIGHUP, reload)
-    ircd.on_rehash = functools.partial(loop.call_soon, reload)
+        loop.add_signal_handler(number, stop.put_nowait, number)
+    loop.add_signal_handler(signal.SIGHUP, reload_asked.set)
     for each in listeners:
         await driver.serve([each.socket], each.carrier, certificate)
+    tell_who_may_come_in(driver)
+    restore(driver, clients)
+    # What is there for good need not be looked through again and again while clients wait.
+    gc.collect()
+    gc.freeze()
     notifier.ready(driver.status)
-    interval_s = watchdog_interval_s(os.environ, os.getpid())
+
+    def reload_now() -> None:
+        notifier.reloading()
+        reload(driver, path, certificate, os.environ)
+        notifier.ready(driver.status)
+
     async with asyncio.TaskGroup() as tasks:
         running = [
             tasks.create_task(driver.keep_time()),
             tasks.create_task(keep_alive(notifier, interval_s, lambda: True)),
-            tasks.create_task(_tell_status(notifier, driver)),
+            tasks.create_task(keep_telling(notifier, lambda: driver.status)),
+            tasks.create_task(_whenever(reload_asked, reload_now)),
         ]
-        await stop.wait()
-        notifier.stopping("saying goodbye")
+        keeper = await _who_goes_on(driver, await stop.get())
+        notifier.stopping("saying goodbye" if keeper is None else "handing over to the next process")
         for task in running:
             task.cancel()
-    await driver.stop()
+    await (driver.stop() if keeper is None else driver.leave(keeper))
 
 
-async def _tell_status(notifier: Notifier, driver: Driver) -> None:
-    while True:
-        notifier.status(driver.status)
-        await asyncio.sleep(1)
+async def _who_goes_on(driver: Driver, number: int) -> Keeper | None:
+    """SIGTERM alone does not tell a restart from the end; an interrupt from the keyboard is the end."""
+    unit = os.environ.get("CULTURE_UNIT")
+    if number == signal.SIGINT or driver.keeper is None:
+        return None
+    is_for_good = await is_stopped_for_good(unit) if unit else False
+    if is_for_good is None:
+        log.warning("systemd does not say whether '%s' is restarted: going on as if it were", unit)
+    return None if is_for_good else driver.keeper
 
 
-def _reload(driver: Driver, path: Path, notifier: Notifier, certificate: Certificate | None) -> None:
-    notifier.reloading()
-    old = driver.ircd.config
-    try:
-        new = _load(path)
-        oper_passwords = _oper_passwords(new)
-    except errors.CultureError as error:
-        log.warning("the configuration stays as it was: %s", error)
-    else:
-        kept = {key: getattr(old, key) for key in NEEDS_RESTART}
-        for key in NEEDS_RESTART:
-            if getattr(new, key) != kept[key]:
-                log.warning("'%s' stays as it was until a restart", key)
-        if old.tls.certificate and not new.tls.certificate:
-            log.warning("'tls' stays as it was until a restart")
-            kept["tls"] = old.tls
-        new = dataclasses.replace(new, **kept)
-        driver.ircd.reconfigure(new)
-        driver.ircd.oper_passwords = oper_passwords
-        announce_offers(driver.ircd, old)
-        driver.wake()
-        _reload_certificate(certificate, new.tls)
-        log.info("reloaded '%s'", path)
-    notifier.ready(driver.status)
+async def _whenever(asked: asyncio.Event, act: Callable[[], None]) -> None:
+    while await asked.wait():
+        asked.clear()
+        act()
 
 
-def _reload_certificate(certificate: Certificate | None, tls: Tls) -> None:
-    if certificate is None:
-        if tls.certificate:
-            log.warning("'tls' is not used until a restart")
-        return
-    try:
-        certificate.reload(tls)
-    except errors.CultureError as error:
-        log.warning("the certificate stays as it was: %s", error)
-
-
-def _oper_passwords(config: IrcdConfig) -> dict[str, str]:
-    return {
-        oper.name: read_credential(oper.password_credential, os.environ)
-        for oper in config.opers
-        if oper.password_credential
-    }
-
-
-def _make_state_dir(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        hint = "set state_dir in ircd.yaml to a directory that can be written"
-        raise errors.NotAllowedError(f"cannot make '{path}': {error.strerror}", hint=hint) from None
-
-
-def _load(path: Path) -> IrcdConfig:
-    config = loader.load(path, IrcdConfig)
-    return dataclasses.replace(config, name=config.name or host_from_machine(socket.gethostname()))
+def _report(skill: str, error: Exception) -> None:
+    log.error("skill '%s' failed", skill, exc_info=error)
 
 
 def _parser() -> Parser:

@@ -130,3 +130,20 @@ def test_live_without_a_login_says_what_to_do(culturectl, home, start, tmp_path)
     assert up.said.startswith(
         "culturectl: --live needs a key or a Claude login, and there is neither\nhint: "
     )
+
+
+async def test_a_server_that_is_killed_disconnects_nobody(culturectl, home, start, eventually):
+    up = start([culturectl, "up", "--home", str(home), "--port", "0"])
+    port = await eventually(lambda: port_of(up), within_s=30)
+    with connected(port) as irc:
+        assert " 001 spark-you " in irc.readline()
+        for _ in range(2):
+            pid = int(re.findall(r"culture-ircd\[(\d+)\]: ", up.said)[-1])
+            os.kill(pid, signal.SIGKILL)
+            irc.write("PING again\r\n")
+            irc.flush()
+            assert next(line for line in irc if "PONG" in line) == ":spark PONG spark :again\n"
+        up.signal(signal.SIGINT)
+        assert up.wait() == 0
+        assert irc.readlines() == ["ERROR :Closing Link: spark (Server is stopping)\n"]
+    assert sorted(path.name for path in (home / "run").iterdir()) == ["ircd.yaml", "lock"]

@@ -93,6 +93,7 @@ let
       services = types.attrsOf (types.keys service);
       sockets = types.attrsOf (types.keys unit);
       targets = types.attrsOf (types.keys unit);
+      timers = types.attrsOf (types.keys unit);
       tmpfiles = types.keys { packages = types.listOf types.package; };
     };
     users = types.keys {
@@ -208,14 +209,17 @@ let
       lib.genAttrs [
         "aiohttp"
         "anyio"
+        "cryptography"
         "docutils"
         "hatchling"
         "jsonschema"
         "mcp"
+        "pyjwt"
         "pyyaml"
         "sdnotify"
         "sniffio"
         "systemd-python"
+        "uvloop"
         "wsproto"
       ] derivation
       // {

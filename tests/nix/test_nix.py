@@ -203,7 +203,7 @@ def test_the_version_is_that_of_the_code():
 
 def test_it_depends_on_what_the_project_says():
     extras = project()["optional-dependencies"]
-    used = ("systemd", "claude", "rehearsal", "websocket")
+    used = ("systemd", "claude", "rehearsal", "websocket", "oidc", "fast")
     wanted = project()["dependencies"] + [name for extra in used for name in extras[extra]]
     sdk = "claude-agent-sdk"
     names = {name.removeprefix("/nix/store/") for name in package("dependencies")}
@@ -256,7 +256,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_unit_is_installed_and_starts_programs_that_are_there(built: Path):
     installed = built / "lib/systemd/system"
-    kinds = (".service", ".slice", ".socket", ".target")
+    kinds = (".service", ".slice", ".socket", ".target", ".timer")
     assert {path.name for path in installed.iterdir()} == {
         p.name for p in UNITS.iterdir() if p.suffix in kinds
     }

@@ -1,8 +1,10 @@
 """The package on a host: what apt installs runs, an upgrade renews it, and what apt removes is gone."""
 
+import asyncio
 import shutil
 
 import pytest
+from support.irc import connected
 from system.agents import IRC, SERVICE, SOCKET, cli_processes, start_agent
 from system.hostlab.host import Host
 from system.package import Debs, install
@@ -34,9 +36,19 @@ def test_apt_installs_the_server_and_starts_it(bare: Host, debs: Debs):
 
     assert [bare.property(unit, "ActiveState") for unit in (*IRCD, *TARGETS)] == ["active"] * 4
     assert [bare.property(unit, "UnitFileState") for unit in (*IRCD, *TARGETS)] == ["enabled"] * 4
-    assert bare.property("culture-rehearsal.socket", "ActiveState") == "inactive"
-    assert bare.property("culture-rehearsal.socket", "UnitFileState") == "disabled"
+    for unit in ("culture-ircd-tls.socket", "culture-rehearsal.socket"):
+        assert bare.property(unit, "ActiveState") == "inactive"
+        assert bare.property(unit, "UnitFileState") == "disabled"
     assert bare.systemctl("list-units", "--failed", "--no-legend") == ""
+
+
+async def test_an_upgrade_disconnects_nobody(spark: Host, debs: Debs):
+    async with connected(spark.connect(6667), "spark-ori", "#a") as ori:
+        before = spark.property("culture-ircd.service", "MainPID")
+        await asyncio.to_thread(install, spark, debs, "--reinstall")
+        assert spark.property("culture-ircd.service", "MainPID") != before
+        ori.send("PING :still here")
+        assert await ori.read() == ":spark PONG spark :still here"
 
 
 def test_an_upgrade_renews_the_processes_and_keeps_the_sockets(spark: Host, debs: Debs):

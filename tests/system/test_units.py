@@ -10,6 +10,7 @@ pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 BUDGETS = {
     "culture-agent@spark-claude.service": 5.0,
     "culture-ircd.service": 2.0,
+    "culture-prune.service": 2.0,
     "culture-rehearsal.service": 2.0,
 }
 

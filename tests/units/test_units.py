@@ -7,13 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from culture.net.keeping import LINES
 from culture.rehearsal.environment import environment
 
 TREE = Path(__file__).resolve().parents[2]
 UNITS = TREE / "units"
 SERVICES = sorted(UNITS.glob("*.service"))
 # What `systemd-analyze security` may say at most: the CLIs of agents run whatever they are asked to.
-BUDGETS = {"culture-agent@.service": 5.0, "culture-ircd.service": 2.0, "culture-rehearsal.service": 2.0}
+BUDGETS = {
+    "culture-agent@.service": 5.0,
+    "culture-ircd.service": 2.0,
+    "culture-prune.service": 2.0,
+    "culture-rehearsal.service": 2.0,
+}
 LOCKED = {
     "AmbientCapabilities": "",
     "CapabilityBoundingSet": "",
@@ -47,6 +53,8 @@ LOCKED = {
 needs_analyze = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze"
 )
+DAEMONS = [path for path in SERVICES if path.name != "culture-prune.service"]
+"""All but what does its work once and ends."""
 each_service = pytest.mark.parametrize("service", SERVICES, ids=lambda path: path.name)
 
 
@@ -67,11 +75,15 @@ def analyze(*arguments: str | Path) -> str:
 @needs_analyze
 def test_units_verify(tmp_path: Path):
     units = [
-        path for suffix in ("service", "socket", "target", "slice") for path in UNITS.glob(f"*.{suffix}")
+        path
+        for suffix in ("service", "socket", "target", "slice", "timer")
+        for path in UNITS.glob(f"*.{suffix}")
     ]
     for unit in units:
         # The programs are there only once the package is installed.
-        text = re.sub(r"^ExecStart=/usr/bin/culture-\w+", "ExecStart=/bin/true", unit.read_text(), flags=re.M)
+        text = re.sub(
+            r"^ExecStart=/usr/bin/culture[\w-]+", "ExecStart=/bin/true", unit.read_text(), flags=re.M
+        )
         (tmp_path / unit.name).write_text(text)
 
     assert analyze("verify", "--man=no", *(tmp_path / unit.name for unit in units)) == ""
@@ -98,8 +110,8 @@ def test_what_is_not_locked_has_its_reason_on_the_line_above(service: Path):
     assert (missing, bare) == (set(), {})
 
 
-@each_service
-def test_services_are_watched_and_not_restarted_in_vain(service: Path):
+@pytest.mark.parametrize("service", DAEMONS, ids=lambda path: path.name)
+def test_daemons_are_watched_and_not_restarted_in_vain(service: Path):
     found = settings(service)
 
     assert found["Type"][0] == "notify"
@@ -138,3 +150,11 @@ def test_the_rehearsal_example_sets_what_a_rehearsal_needs():
     given = dict(word.split("=", 1) for line in lines for word in line.split())
 
     assert given == environment("http://127.0.0.1:8645")
+
+
+def test_the_server_knows_how_many_sockets_are_kept_and_their_names_fit():
+    text = (UNITS / "culture-ircd.service").read_text()
+    [room] = re.findall(r"^FileDescriptorStoreMax=(\d+)$", text, re.MULTILINE)
+    assert f"\nEnvironment=FDSTORE={room}\n" in text
+    # execve(2), MAX_ARG_STRLEN: all names come in one variable, each with a colon.
+    assert int(room) * len(f"{LINES}:") < 131072 / 2

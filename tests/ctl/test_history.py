@@ -1,0 +1,155 @@
+"""culturectl history and culturectl prune, as they are typed."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from culture.store.history import journal
+from culture.store.history.archive import Archive
+from culture.store.history.reading import BEGINNING, END, View, find_place, window
+
+DAY_S = 86400
+
+
+def said(text: str, channel: str = "#ops", at: float = 1000.0) -> journal.Happened:
+    return (f"m{text}", at, "PRIVMSG", channel, "ori!o@h", None, text, {}, True, None, (), (), "", 0)
+
+
+def texts(archive: Archive, channel: str = "#ops") -> list[str]:
+    with archive.reading() as connection:
+        place = find_place(connection, channel)
+        views = [View(place[0], 0)] if place else []
+        rows = window(connection, views, BEGINNING, END, 100, ("PRIVMSG",), latest=False)
+    return [row.text for row in rows]
+
+
+class Place:
+    def __init__(self, directory: Path) -> None:
+        self.config = directory / "ircd.yaml"
+        self.config.write_text(f"state_dir: {directory}/state\n")
+        self.directory = directory / "state" / "history"
+
+    def configure(self, text: str) -> None:
+        self.config.write_text(self.config.read_text() + text)
+
+    def type(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "culture.ctl.main", *arguments, "--config", str(self.config)]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=30, env=os.environ, check=False
+        )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_a_backup_is_whole_while_the_server_writes_and_can_be_restored(place: Place, tmp_path: Path):
+    archive = Archive(place.directory)
+    archive.append([said("filed")])
+    archive.catch_up()
+    archive.append([said("only in the journal")])
+    copy = tmp_path / "copy.db"
+    assert place.type("history", "backup", str(copy)).returncode == 0
+    archive.append([said("later")])
+    busy = place.type("history", "restore", str(copy))
+    assert busy.returncode == 75
+    assert busy.stderr.endswith("hint: systemctl stop culture-ircd\n")
+    archive.close()
+    (place.directory / "vectors").write_bytes(b"of other events")
+    done = place.type("history", "restore", str(copy))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "what was there before is in" in done.stderr
+    again = Archive(place.directory)
+    again.append([said("after")])
+    assert texts(again) == ["filed", "only in the journal", "after"]
+    again.close()
+    assert place.type("history", "check").returncode == 0
+    assert not (place.directory / "vectors").exists()
+
+
+def test_export_is_json_in_lines(place: Place):
+    archive = Archive(place.directory)
+    archive.append([said("one"), said("two", "#dev")])
+    archive.catch_up()
+    archive.close()
+    lines = place.type("history", "export").stdout.splitlines()
+    assert json.loads(lines[0]) == {
+        "time": 1000.0,
+        "msgid": "mone",
+        "command": "PRIVMSG",
+        "target": "#ops",
+        "source": "ori!o@h",
+        "public": True,
+        "text": "one",
+    }
+    assert [json.loads(line)["text"] for line in lines] == ["one", "two"]
+    only = place.type("history", "export", "--channel", "#DEV").stdout
+    assert json.loads(only)["text"] == "two"
+
+
+def test_a_check_finds_what_is_damaged(place: Place):
+    archive = Archive(place.directory)
+    archive.append([said(str(number)) for number in range(3000)])
+    archive.catch_up()
+    archive.close()
+    assert place.type("history", "check").stdout == ""
+    with (place.directory / "history.db").open("r+b") as file:
+        file.seek(4096 * 20)
+        file.write(b"\xff" * 4096)
+    with (place.directory / "journal-00000001").open("ab") as file:
+        file.write(b"nonsense\n")
+    done = place.type("history", "check")
+    assert done.returncode == 1
+    assert "history.db" in done.stdout
+    assert "journal-00000001: no entry before byte" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (["history", "check"], 66, "there is no"),
+        (["history", "export"], 66, "history.db'\nhint: it is made when the server runs"),
+        (["history", "backup"], 64, "history backup needs a file"),
+        (["history", "check", "x"], 64, "history check takes no file"),
+        (["history", "check", "--channel", "#a"], 64, "history check takes no --channel"),
+        (["history", "restore", "/none"], 66, "there is no '/none'"),
+        (["history", "restore", "/etc/hostname"], 64, "'/etc/hostname' is no backup of a history"),
+        (["history", "backup", "/etc/hostname"], 64, "'/etc/hostname' exists already"),
+    ],
+)
+def test_mistakes_are_told(place: Place, arguments: list[str], status: int, told: str):
+    done = place.type(*arguments)
+    assert done.returncode == status
+    assert told in done.stdout + done.stderr
+
+
+def test_prune_keeps_what_the_configuration_says(place: Place):
+    place.configure(
+        "history:\n  keep_days: 7\n  channels: [{name: '#Few', keep_messages: 2}, {name: '#all'}]\n"
+    )
+    archive = Archive(place.directory)
+    now = time.time()
+    for channel in ("#ops", "#few", "#all"):
+        archive.append([said(f"{age}", channel, now - age * DAY_S) for age in (30, 8, 6, 1)])
+    archive.catch_up()
+    archive.index_for(5)
+    done = place.type("prune")
+    assert (done.returncode, done.stderr) == (0, "4 events of history removed\n")
+    assert texts(archive, "#ops") == ["6", "1"]
+    assert texts(archive, "#few") == ["6", "1"]
+    assert texts(archive, "#all") == ["30", "8", "6", "1"]
+    with archive.reading() as connection:
+        (left,) = connection.execute("SELECT count(*) FROM words WHERE words MATCH '\"30\"'").fetchone()
+    assert left == 1
+    archive.close()
+    assert place.type("prune").stderr == "0 events of history removed\n"
+
+
+def test_where_there_is_no_history_there_is_nothing_to_prune(place: Place):
+    assert place.type("prune").returncode == 0
