@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import history
 import ircd
 import mention
 
@@ -45,6 +46,12 @@ VERBS = {
         "from PRIVMSG written to send_prompt called",
         _add_count,
         lambda options: asyncio.run(mention.measure(options.count)),
+        _percentiles_in_words,
+    ),
+    "history": Verb(
+        "what history costs a message, and how soon it answers",
+        history.add_options,
+        history.measure,
         _percentiles_in_words,
     ),
     "ircd": Verb(

@@ -8,6 +8,8 @@
  *   latency   --channels C --members K --rate N      one speaker per channel, N messages a second in all
  *   connect   --clients N --pid PID                  registrations a second; memory of PID for each
  *
+ * With --silent, --stalled, --flooders or --visitors N there are others too: see nuisance.h.
+ *
  * Every message carries its sender, its number and the time. A delivery counts if it comes from that sender,
  * to that target, whole, and with the number after the last one; anything else ends the run, as do an error
  * reply, a lost connection, and a message that is missing at the end. A message is under way until
@@ -15,6 +17,7 @@
  * One thread: the server has the other core to itself.
  */
 #define _GNU_SOURCE
+#include "nuisance.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -30,6 +33,7 @@
 
 #define SECOND 1000000000ull
 #define SET_UP_S 120          /* for all of them to be ready */
+#define DAY_S 86400
 #define DRAIN_S 10            /* for what is under way when the time is up */
 #define OPEN_LOOP 65536       /* messages that a paced sender may be ahead by */
 #define READ_BYTES (1 << 18)
@@ -72,6 +76,7 @@ static struct {
 } want = {.opening = 100, .senders = 1, .receivers = 100, .channels = 10, .members = 10,
           .pairs = 100, .clients = 1000, .window = 1, .rate = 1000, .seconds = 2};
 
+static struct nuisances nuisances;
 static struct client *clients, **dirty;
 static struct group *groups, **hungry;
 static int total, opened, ready, ponged, dirties, group_count, hungries, epoll;
@@ -246,6 +251,8 @@ static void heard(struct client *client, char *line, char *end, uint64_t at) {
         delivered(client, line, command + client->hears_bytes, at);
         return;
     }
+    if (line[0] == ':' && line[1] == NUISANCE_NICK)
+        return;
     *end = 0;
     int code;
     if (!strncmp(command, "PING ", 5))
@@ -397,6 +404,7 @@ static double percentile_ms(double part) {
 
 static void talk(void) {
     connect_all();
+    nuisances_begin(&nuisances, want.port, group_count);
     uint64_t time, start = since_start(), paced = 0, cpu = 0;
     uint64_t length = want.seconds * SECOND, until = UINT64_MAX;
     counted_from = start + length / 5; /* a fifth more, to warm up */
@@ -412,6 +420,7 @@ static void talk(void) {
         }
         open_loop ? pace(&paced, start) : feed_all();
         flush_all();
+        nuisances_turn();
         /* Paced, it never sleeps: to wake up takes longer than a message. */
         turn(open_loop ? 0 : 10);
     }
@@ -420,7 +429,8 @@ static void talk(void) {
     unsigned long long got = deliveries, said = messages;
     drain();
     printf("{\"scenario\": \"%s\", \"seconds\": %.3f, \"messages\": %llu, \"deliveries\": %llu, \"per_s\": %.0f, "
-           "\"generator_busy\": %.2f", want.scenario, seconds, said, got, got / seconds, busy);
+           "\"generator_busy\": %.2f, \"visits\": %llu, \"cut_off\": %llu", want.scenario, seconds, said, got,
+           got / seconds, busy, (unsigned long long)nuisances_came(), (unsigned long long)nuisances_cut_off());
     if (open_loop) {
         qsort(latencies_us, latency_count, sizeof *latencies_us, by_size);
         printf(", \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"max_ms\": %.3f", percentile_ms(0.5), percentile_ms(0.99),
@@ -478,6 +488,8 @@ int main(int count, char **words) {
         {"port", &want.port}, {"pid", &want.pid}, {"opening", &want.opening}, {"senders", &want.senders},
         {"receivers", &want.receivers}, {"channels", &want.channels}, {"members", &want.members},
         {"pairs", &want.pairs}, {"clients", &want.clients}, {"window", &want.window}, {"rate", &want.rate},
+        {"silent", &nuisances.silent}, {"stalled", &nuisances.stalled}, {"flooders", &nuisances.flooders},
+        {"visitors", &nuisances.visitors},
     };
     want.scenario = count > 1 ? words[1] : "none";
     for (int i = 2; i < count; i += 2) {
@@ -492,8 +504,8 @@ int main(int count, char **words) {
         else if (known == last)
             fail("unknown option %s", name);
     }
-    if (!want.port || want.seconds <= 0 || want.seconds > 600 || want.members < 2)
-        fail("needs a port, two members or more, and 600 seconds at most");
+    if (!want.port || want.seconds <= 0 || want.seconds > DAY_S || want.members < 2)
+        fail("needs a port, two members or more, and a day at most");
     epoll = epoll_create1(EPOLL_CLOEXEC);
     began = now(CLOCK_MONOTONIC);
     run();

@@ -146,12 +146,17 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _culture(place: Place) -> str:
+def _culture_as_shipped(place: Place) -> str:
     return f"""\
 name: bench
 listen: ['127.0.0.1:{place.port}']
 nick_policy: open
 state_dir: {place.directory}
+"""
+
+
+def _culture(place: Place) -> str:
+    return f"""{_culture_as_shipped(place)}
 limits:
   sendq_bytes: 1073741824
   registration_timeout_s: 600
@@ -160,6 +165,7 @@ limits:
   local_clients: 0
   unregistered_clients: 0
   local_rate_lines_per_s: 0
+skills: []
 """
 
 
@@ -218,6 +224,8 @@ channel {{ max_channels = 100; default_join_flood_count = 0; }};
 
 
 OURS = Server(sys.executable, _culture, ("-m", "culture.daemons.ircd", "--config", "{config}"))
+AS_SHIPPED = dataclasses.replace(OURS, config=_culture_as_shipped)
+"""Its limits are in force."""
 PEERS = {
     "inspircd": Server("inspircd", _inspircd, ("--nofork", "--config={config}"), ("inspircd",)),
     "ngircd": Server("ngircd", _ngircd, ("--nodaemon", "--config", "{config}"), ("ngircd",), at_once=8),

@@ -1,4 +1,4 @@
-"""A real client, as people have it: weechat connects, joins, talks and is called."""
+"""A real client, as people have it: weechat, plain and by TLS, connects, joins, talks and is called."""
 
 import asyncio
 import contextlib
@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 from support.irc import connected
-from support.network import Network
 
-from culture.net.driver import Driver
-from culture.net.listeners import address_of, listening
+from culture.protocol.line import parse_line
 
 WEECHAT = shutil.which("weechat-headless")
 HAS_FIFO = any(Path("/usr/lib").glob("*/weechat/plugins/fifo.so"))
@@ -21,16 +19,6 @@ Eventually = Callable[..., Awaitable[Any]]
 pytestmark = pytest.mark.skipif(
     WEECHAT is None or not HAS_FIFO, reason="weechat-headless and weechat-plugins are not installed"
 )
-
-
-@pytest.fixture
-async def port() -> AsyncIterator[int]:
-    with listening(("127.0.0.1:0",), []) as listeners:
-        driver = Driver(Network(motd="welcome").ircd)
-        port = address_of(listeners[0]).port
-        await driver.serve(listeners)
-        yield port
-        await driver.stop()
 
 
 class Weechat:
@@ -55,15 +43,18 @@ class Weechat:
         return await self._eventually(found)
 
 
-@pytest.fixture
-async def weechat(tmp_path: Path, port: int, eventually: Eventually) -> AsyncIterator[Weechat]:
+@pytest.fixture(params=["plain", "tls"])
+async def weechat(request, tmp_path: Path, server, eventually: Eventually) -> AsyncIterator[Weechat]:
+    port, tls = (server.tls_port, "-ssl") if request.param == "tls" else (server.port, "-nossl")
     commands = [
         "/set fifo.file.enabled on",
         f"/set fifo.file.path {tmp_path}/fifo",
         "/set logger.level.irc 9",
         "/set logger.file.flush_delay 0",
         f"/set logger.file.path {tmp_path}/logs",
-        f"/server add spark 127.0.0.1/{port} -nossl",
+        f"/set weechat.network.gnutls_ca_user {server.certificate}",
+        f"/server add spark localhost/{port} {tls}",
+        "/set irc.server.spark.ipv6 off",
         "/set irc.server.spark.nicks spark-ori",
         "/connect spark",
     ]
@@ -81,16 +72,17 @@ async def weechat(tmp_path: Path, port: int, eventually: Eventually) -> AsyncIte
     await process.wait()
 
 
-async def test_weechat_connects_joins_talks_and_is_called(port: int, weechat: Weechat):
-    async with connected(port, "spark-bo", "#general", caps="message-tags") as bo:
+async def test_weechat_connects_joins_talks_and_is_called(request, server, weechat: Weechat):
+    async with connected(server.port, "spark-bo", "#general", caps="message-tags") as bo:
         await weechat.shows("server.spark", "welcome")
         await weechat.type("irc.server.spark", "/join #general")
         assert ":spark-ori!" in await bo.until("JOIN")
+        assert server.is_secure("spark-ori") is request.node.callspec.id.endswith("tls")
         await weechat.shows("spark.#general", "spark-ori")
 
         await weechat.type("irc.spark.#general", "hello @spark-bo")
         line = await bo.until("PRIVMSG")
-        assert line.startswith("@agentirc.dev/mentions=spark-bo;msgid=")
+        assert parse_line(line).tags["agentirc.dev/mentions"] == "spark-bo"
         assert line.endswith(" PRIVMSG #general :hello @spark-bo")
 
         bo.send("PRIVMSG #general :@spark-ori ☃ hello yourself")
