@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from culture.config.address import check_endpoint, check_url, parse_endpoint
-from culture.config.rules import CHECK, at_least, checked, each, off_or_at_least
+from culture.config.rules import CHECK, absolute_path, at_least, checked, each, none_twice, off_or_at_least
 from culture.config.skills import HistoryConfig, LoggerConfig, check_skills
 from culture.names import is_host, is_nick
 
@@ -30,10 +30,6 @@ def _check_network(text: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
-
-
-def _check_file(path: str) -> str | None:
-    return None if not path or path.startswith("/") else f"'{path}' is not an absolute path"
 
 
 def _check_admin(lines: tuple[str, ...]) -> str | None:
@@ -114,9 +110,7 @@ class OperConfig:
 
 
 def _check_opers(opers: tuple[OperConfig, ...]) -> str | None:
-    names = [oper.name for oper in opers]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    return f"'{twice}' stands twice" if twice is not None else None
+    return none_twice([oper.name for oper in opers])
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +173,10 @@ class AccountsConfig:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    certificate: str = checked(_check_file, default="")
+    certificate: str = checked(absolute_path, default="")
     # Empty: in the same file as the certificate.
-    key: str = checked(_check_file, default="")
-    client_certificates: str = checked(_check_file, default="")
+    key: str = checked(absolute_path, default="")
+    client_certificates: str = checked(absolute_path, default="")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,15 @@ def each(check: Check) -> Check:
     return check_all
 
 
+def absolute_path(path: str) -> str | None:
+    return None if not path or path.startswith("/") else f"'{path}' is not an absolute path"
+
+
+def none_twice(names: Sequence[str]) -> str | None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    return f"'{twice}' stands twice" if twice is not None else None
+
+
 def off_or_at_least(least: int) -> Check:
     """0 switches it off."""
     return lambda value: None if not value else at_least(least)(value)

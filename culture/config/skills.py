@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from culture.config.rules import at_least, checked
+from culture.config.rules import absolute_path, at_least, checked, none_twice
 from culture.names import fold, is_channel
 
 BUILT_IN: Final = ("history", "logger", "profiles", "urlindex")
@@ -15,12 +15,7 @@ def check_skills(names: tuple[str, ...]) -> str | None:
     for name in names:
         if name not in BUILT_IN and not _MODULE.fullmatch(name):
             return f"'{name}' is no skill: {', '.join(BUILT_IN)}, or a class of yours as 'module:Class'"
-    twice = next((name for name in names if names.count(name) > 1), None)
-    return f"'{twice}' stands twice" if twice is not None else None
-
-
-def _check_directory(path: str) -> str | None:
-    return None if not path or path.startswith("/") else f"'{path}' is not an absolute path"
+    return none_twice(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +28,13 @@ class ChannelRetention:
 
 
 def _check_channels(channels: tuple[ChannelRetention, ...]) -> str | None:
-    names = [fold(each.name) for each in channels]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    return f"'{twice}' stands twice" if twice is not None else None
+    return none_twice([fold(each.name) for each in channels])
 
 
 @dataclass(frozen=True, slots=True)
 class LoggerConfig:
     # Empty: beside the server's other files.
-    directory: str = checked(_check_directory, default="")
+    directory: str = checked(absolute_path, default="")
     # How often the files are committed to a git repository in the directory; 0: never.
     commit_interval_s: int = checked(at_least(0), default=0)
 

@@ -19,6 +19,7 @@ from culture.ircd.changes import LEAVES_ALL_AS_IT_WAS
 from culture.ircd.delivery import Delivery, Output, split_by_cap
 from culture.ircd.draft import take
 from culture.ircd.events import Event, Quit, Said
+from culture.ircd.failures import Failure
 from culture.ircd.labels import LABEL
 from culture.ircd.notes import Notes
 from culture.ircd.record import Record
@@ -383,6 +384,8 @@ class Ircd:
                 command.run(self, session, line)
         except Refusal as refusal:
             self.refuse(session, refusal)
+        except Failure as failure:
+            self.send(session, failure.line(line.command, self.name))
 
 
 def _not_now(phase: Phase, command: Command | None, name: str) -> Refusal:

@@ -5,7 +5,7 @@ from culture.protocol.line import format_line
 
 
 class Failure(Exception):
-    """What a command of IRCv3 or of a skill raises when the answer is no."""
+    """What a command of IRCv3 or of a skill raises when the answer is no; the client is told."""
 
     def __init__(self, code: str, *context: str, text: str) -> None:
         super().__init__(code, *context, text)

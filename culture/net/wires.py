@@ -41,6 +41,8 @@ class Watched(Protocol):
 
     def writable(self) -> None: ...
 
+    def abort(self) -> None: ...
+
 
 class Wires:
     """`begin_turn` is called before sockets are served, `end_turn` after all of them were."""
@@ -85,11 +87,16 @@ class Wires:
             # looks in vain.
             if (one := watched.get(fd)) is not None:
                 if what & ~_WRITE and (data := one.read()):
-                    arrived.append((one.protocol, data))
+                    arrived.append((one, data))
                 if what & _WRITE:
                     one.writable()
-        for protocol, data in arrived:
-            protocol.data_received(data)
+        for one, data in arrived:
+            try:
+                one.protocol.data_received(data)
+            except Exception:
+                # A bug costs the one that brings it out. The others were read from already.
+                log.exception("closing a connection")
+                one.abort()
         self._end_turn()
 
 
@@ -113,6 +120,9 @@ class Door:
 
     def writable(self) -> None:
         """Never asked for."""
+
+    def abort(self) -> None:
+        self.close()
 
     def read(self) -> None:
         for _ in range(ACCEPTED_AT_ONCE):

@@ -2,11 +2,9 @@
 
 import asyncio
 import contextlib
-import subprocess
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-import pytest
 from support.irc import Plain, connected
 from support.program import Program
 
@@ -79,19 +77,6 @@ async def test_an_orderly_stop_forgets_nothing(tmp_path: Path):
         assert await history_of(port, "#ops") == ["one", "see https://example.org/x"]
         bo.send("URLS :example")
         await bo.until(":https://example.org/x")
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"cannot mount: {mounted.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 async def test_a_full_disk_refuses_messages_and_heals_when_space_returns(tmp_path: Path, small_disk: Path):

@@ -4,18 +4,18 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from support.accounts import accounts_in
 from support.network import Network
 
 from culture.config.ircd import AccountsConfig
 from culture.ircd.commands.negotiation import announce_offers
 from culture.net.authenticator import StoredAccounts
 from culture.store.accounts import Accounts
-from culture.store.passwords import Cost
 
 
 @pytest.fixture
 def accounts(tmp_path: Path) -> Accounts:
-    return Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
+    return accounts_in(tmp_path)
 
 
 def make_network(store: Accounts | None, **config: object) -> Network:

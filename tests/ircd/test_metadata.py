@@ -4,12 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from support.accounts import accounts_in, logged_in
 from support.network import Client, Network
 
 from culture.config.ircd import Limits
 from culture.net.authenticator import StoredAccounts
-from culture.store.accounts import Accounts
-from culture.store.passwords import Cost
 
 CAPS = "draft/metadata-2 batch"
 
@@ -17,15 +16,7 @@ CAPS = "draft/metadata-2 batch"
 @pytest.fixture
 def accounts(tmp_path: Path) -> Network:
     """A network where somebody may log in as `jilles`."""
-    accounts = Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
-    accounts.add("jilles", "sesame")
-    return Network(authenticator=StoredAccounts(accounts), nick_policy="open")
-
-
-def log_in(client: Client) -> None:
-    client.send("CAP REQ sasl", "AUTHENTICATE PLAIN", "AUTHENTICATE AGppbGxlcwBzZXNhbWU=")
-    assert client.session.user.account == "jilles"
-    client.lines()
+    return Network(authenticator=StoredAccounts(accounts_in(tmp_path, "jilles")), nick_policy="open")
 
 
 def read(client: Client) -> list[str]:
@@ -275,8 +266,8 @@ def test_an_account_has_the_same_on_all_connections(accounts: Network):
     desk, phone = accounts.client("desk", "#a", caps=CAPS), accounts.client("phone", "#a", caps=CAPS)
     desk.send("METADATA * SET state busy")
     watcher.lines()
-    log_in(desk)
-    log_in(phone)
+    logged_in(desk, "jilles")
+    logged_in(phone, "jilles")
     assert watcher.lines() == [
         ":desk!desk@spark METADATA desk state * :busy",
         ":phone!phone@spark METADATA phone state * :busy",
@@ -296,13 +287,13 @@ def test_an_account_has_the_same_on_all_connections(accounts: Network):
 
 def test_an_account_keeps_what_it_published(accounts: Network):
     first = accounts.client("first")
-    log_in(first)
+    logged_in(first, "jilles")
     first.send("METADATA * SET model x")
     first.drop()
     assert accounts.ircd.state.metadata.of_accounts == {"jilles": {"model": "x"}}
     second = accounts.connect()
     second.send("CAP REQ :draft/metadata-2 batch sasl")
-    log_in(second)
+    logged_in(second, "jilles")
     second.send("METADATA * SET state up", "NICK second", "USER s 0 * :s", "CAP END")
     told = [line.partition(" ")[2] for line in second.lines() if " METADATA " in line]
     assert told == [":spark METADATA second model * :x", ":spark METADATA second state * :up"]

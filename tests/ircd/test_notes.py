@@ -1,34 +1,25 @@
 """What the core notes for the journal: who logged in or did not, and what operators did."""
 
-import base64
 from pathlib import Path
 
 import pytest
-from support.network import Client, Network
+from support.accounts import accounts_in, log_in
+from support.network import Network
 
 from culture.config.ircd import AccountsConfig, OperConfig
 from culture.ircd.notes import Note
 from culture.net.authenticator import StoredAccounts
-from culture.store.accounts import Accounts
-from culture.store.passwords import Cost
 
 
 @pytest.fixture
 def network(tmp_path: Path) -> Network:
-    accounts = Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
-    accounts.add("Ori", "sesame")
     return Network(
         nick_policy="open",
-        authenticator=StoredAccounts(accounts),
+        authenticator=StoredAccounts(accounts_in(tmp_path, "Ori")),
         accounts=AccountsConfig(registration=True),
         opers=(OperConfig("root", password_credential="root"),),
         oper_passwords={"root": "sesame"},
     )
-
-
-def log_in(client: Client, name: str, password: str) -> None:
-    client.send("CAP REQ :sasl", "AUTHENTICATE PLAIN")
-    client.send(f"AUTHENTICATE {base64.b64encode(f'{chr(0)}{name}{chr(0)}{password}'.encode()).decode()}")
 
 
 def test_who_logs_in_is_noted_with_account_peer_and_mechanism(network: Network):

@@ -5,14 +5,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.network import Client, Network
+from support.accounts import accounts_in, logged_in
+from support.network import Network
 
 from culture.ircd.markers import MOST, is_timestamp
 from culture.names import fold
 from culture.net.authenticator import StoredAccounts
 from culture.protocol.render import format_time
-from culture.store.accounts import Accounts
-from culture.store.passwords import Cost
 
 CAP = "draft/read-marker"
 EARLY, LATE = "timestamp=2019-01-04T14:33:26.123Z", "timestamp=2019-01-04T14:33:26.124Z"
@@ -20,16 +19,7 @@ EARLY, LATE = "timestamp=2019-01-04T14:33:26.123Z", "timestamp=2019-01-04T14:33:
 
 @pytest.fixture
 def network(tmp_path: Path) -> Network:
-    accounts = Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
-    accounts.add("jilles", "sesame")
-    return Network(authenticator=StoredAccounts(accounts), nick_policy="open")
-
-
-def log_in(client: Client) -> Client:
-    client.send("CAP REQ sasl", "AUTHENTICATE PLAIN", "AUTHENTICATE AGppbGxlcwBzZXNhbWU=")
-    assert client.session.user.account == "jilles"
-    client.lines()
-    return client
+    return Network(authenticator=StoredAccounts(accounts_in(tmp_path, "jilles")), nick_policy="open")
 
 
 def test_a_marker_is_asked_for_and_set():
@@ -72,8 +62,8 @@ def test_without_the_capability_nobody_is_told_who_did_not_ask():
 
 
 def test_all_connections_of_an_account_are_told_and_nobody_else(network: Network):
-    desk, phone = (log_in(network.client(nick, "#a", caps=CAP)) for nick in ("desk", "phone"))
-    old = log_in(network.client("old", "#a"))
+    desk, phone = (logged_in(network.client(nick, "#a", caps=CAP), "jilles") for nick in ("desk", "phone"))
+    old = logged_in(network.client("old", "#a"), "jilles")
     stranger = network.client("stranger", "#a", caps=CAP)
     for client in (desk, phone, old):
         client.lines()
@@ -90,12 +80,12 @@ def test_all_connections_of_an_account_are_told_and_nobody_else(network: Network
 
 
 def test_an_account_keeps_its_markers_while_nobody_is_here(network: Network):
-    first = log_in(network.client("desk", caps=CAP))
+    first = logged_in(network.client("desk", caps=CAP), "jilles")
     first.send(f"MARKREAD bo {EARLY}")
     first.drop()
     assert network.ircd.state.by_account == {}
     assert network.ircd.state.markers.of_accounts == {"jilles": {"bo": EARLY.removeprefix("timestamp=")}}
-    second = log_in(network.client("phone", caps=CAP))
+    second = logged_in(network.client("phone", caps=CAP), "jilles")
     second.send("MARKREAD Bo")
     assert second.lines() == [f":spark MARKREAD Bo {EARLY}"]
 

@@ -3,20 +3,18 @@
 from pathlib import Path
 
 import pytest
+from support.accounts import accounts_in
 from support.network import Network
 
 from culture.config.ircd import AccountsConfig
 from culture.net.authenticator import StoredAccounts
-from culture.store.accounts import Accounts
-from culture.store.passwords import Cost
 
 RESERVED = "Nickname is reserved to an account; log in first (SASL)"
 
 
 @pytest.fixture
 def network(tmp_path: Path) -> Network:
-    accounts = Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
-    accounts.add("Ori[]", "sesame")
+    accounts = accounts_in(tmp_path, "Ori[]")
     config = AccountsConfig(reserve_nicks=True)
     return Network(authenticator=StoredAccounts(accounts), accounts=config, nick_policy="open")
 

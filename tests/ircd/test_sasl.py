@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.accounts import accounts_in
 from support.network import Client, Network
 from support.scram import ScramClient
 
@@ -16,7 +17,7 @@ from culture.ircd.sasl.scram import ScramSha256
 from culture.ircd.sasl.step import Ask, Challenge, LoggedIn, SaslFailure
 from culture.net.authenticator import StoredAccounts
 from culture.store.accounts import Accounts
-from culture.store.passwords import Cost, scram_secret
+from culture.store.passwords import scram_secret
 
 
 def encoded(text: str | bytes) -> str:
@@ -36,9 +37,7 @@ FAILED = [":spark 904 * :SASL authentication failed"]
 
 @pytest.fixture
 def accounts(tmp_path: Path) -> Accounts:
-    accounts = Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
-    accounts.add("Jilles", "sesame")
-    return accounts
+    return accounts_in(tmp_path, "Jilles")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What people can type and read is in its reference page, and the page has nothing else."""
 
+import ast
 import dataclasses
 import re
 import subprocess
@@ -12,10 +13,12 @@ import pytest
 from culture import __version__
 from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
+from culture.config.skills import BUILT_IN, HistoryConfig, LoggerConfig
 from culture.ctl.main import VERBS
 from culture.ircd.commands.table import COMMANDS
 from culture.protocol import numerics
 from culture.protocol.capabilities import Cap
+from culture.skills.table import open_skills
 from culture.systemd.journal import FIELDS, MESSAGE_IDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,8 +42,21 @@ def first_column(page: str, section: str) -> set[str]:
     }
 
 
+def test_the_irc_reference_is_as_the_server_has_it():
+    command = [sys.executable, ROOT / "scripts/documents/reference.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_irc_command_is_documented():
     assert first_column("irc.md", "Commands") == set(COMMANDS)
+
+
+def test_every_command_of_a_skill_is_documented(tmp_path: Path):
+    config = IrcdConfig(name="spark", skills=BUILT_IN)
+    skills = open_skills(config, tmp_path, lambda text: None, lambda name, error: None)
+    skills.close()
+    assert first_column("irc.md", "Commands of skills") == skills.commands.keys()
 
 
 def test_every_capability_is_documented():
@@ -60,6 +76,23 @@ def test_every_numeric_is_used():
     assert unused == []
 
 
+def failure_codes(path: Path) -> set[str]:
+    """What a module refuses by a word: `Failure("CODE", …)`, `fail(session, command, "CODE", …)`."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    said = [call.args[:3] for call in calls if re.fullmatch(r"Failure|ircd\.fail", ast.unparse(call.func))]
+    words = [word.value for words in said for word in words if isinstance(word, ast.Constant)]
+    return {word for word in words if re.fullmatch(r"[A-Z]+(_[A-Z0-9]+)+", str(word))}
+
+
+def test_every_refusal_by_a_word_is_documented():
+    modules = [*(ROOT / "culture/ircd").rglob("*.py"), *(ROOT / "culture/skills").rglob("*.py")]
+    codes = set().union(*map(failure_codes, modules))
+    text = (ROOT / "docs/reference/irc.md").read_text()
+    body = text.partition("\n## Refusals by a word\n")[2].partition("\n## ")[0]
+    assert codes
+    assert codes <= set(re.findall(r"`([^`]+)`", body))
+
+
 def test_every_log_field_and_kind_of_entry_is_documented():
     assert first_column("journal.md", "Fields") == set(FIELDS)
     assert first_column("journal.md", "Entries") == set(MESSAGE_IDS)
@@ -77,7 +110,20 @@ def man_terms(page: str) -> set[str]:
 @pytest.mark.parametrize(
     ("page", "models"),
     [
-        ("culture-ircd.yaml.5.rst", [IrcdConfig, AccountsConfig, OidcConfig, OperConfig, Limits, Sts, Tls]),
+        (
+            "culture-ircd.yaml.5.rst",
+            [
+                IrcdConfig,
+                AccountsConfig,
+                HistoryConfig,
+                Limits,
+                LoggerConfig,
+                OidcConfig,
+                OperConfig,
+                Sts,
+                Tls,
+            ],
+        ),
         ("culture-agents.yaml.5.rst", [AgentsConfig, ServerConfig, AgentConfig]),
     ],
 )

@@ -1,19 +1,9 @@
 """CHATHISTORY: IRCv3 draft/chathistory."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from support.history import remembering
 from support.network import Client, Network
 
 CAPS = "batch draft/chathistory server-time message-tags"
-
-
-@pytest.fixture
-def network(tmp_path: Path) -> Iterator[Network]:
-    with remembering(tmp_path) as network:
-        yield network
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """HISTORY: what was said, for those who may read it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,12 +7,6 @@ from support.history import remembering
 from support.network import Client, Network
 
 AT = "1970-01-12T13:46:40.000Z"
-
-
-@pytest.fixture
-def network(tmp_path: Path) -> Iterator[Network]:
-    with remembering(tmp_path) as network:
-        yield network
 
 
 def texts(client: Client, line: str) -> list[str]:

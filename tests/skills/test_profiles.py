@@ -1,29 +1,25 @@
 """The profiles skill: what an account read and published is there after a restart."""
 
-import base64
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.accounts import accounts_in, logged_in
 from support.network import Client, Network
 
 from culture.ircd.skills import Skills
 from culture.net.authenticator import StoredAccounts
 from culture.skills.profiles import ProfilesSkill
 from culture.store.accounts import Accounts
-from culture.store.passwords import Cost
 
 CAPS = "sasl draft/metadata-2 draft/read-marker batch"
-LOGIN = base64.b64encode(b"\0ori\0sesame").decode()
 READ = "timestamp=2026-11-16T05:43:39.120Z"
 
 
 @pytest.fixture
 def accounts(tmp_path: Path) -> Accounts:
-    accounts = Accounts(tmp_path / "accounts.db", cost=Cost(scrypt_n=16, scram_iterations=4096))
-    accounts.add("ori", "sesame")
-    return accounts
+    return accounts_in(tmp_path, "ori")
 
 
 @contextlib.contextmanager
@@ -37,11 +33,7 @@ def started(accounts: Accounts, directory: Path) -> Iterator[Network]:
 
 
 def log_in(network: Network, nick: str) -> Client:
-    client = network.client(nick, "#ops", caps=CAPS)
-    client.send("AUTHENTICATE PLAIN", f"AUTHENTICATE {LOGIN}")
-    assert client.session.user.account == "ori"
-    client.lines()
-    return client
+    return logged_in(network.client(nick, "#ops", caps=CAPS), "ori")
 
 
 def test_an_account_has_what_it_read_and_published_after_a_restart(accounts: Accounts, tmp_path: Path):

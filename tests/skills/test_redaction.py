@@ -1,19 +1,11 @@
 """REDACT: IRCv3 draft/message-redaction."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from support.history import Remembering, remembering
 from support.network import Client, Network
 
 CAPS = "draft/message-redaction message-tags echo-message"
-
-
-@pytest.fixture
-def network(tmp_path: Path) -> Iterator[Remembering]:
-    with remembering(tmp_path) as network:
-        yield network
 
 
 def say(client: Client, target: str, text: str) -> str:

@@ -1,19 +1,9 @@
 """HISTORY SEARCH: words, phrases, prefixes and filters, for those who may read."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.history import remembering
 from support.network import Client, Network
-
-
-@pytest.fixture
-def network(tmp_path: Path) -> Iterator[Network]:
-    with remembering(tmp_path) as network:
-        yield network
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """The archive: exactly once, also after a crash, on a full disk and with a damaged file."""
 
 import os
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -127,20 +125,6 @@ def test_a_file_that_is_damaged_while_in_use_is_set_aside_too(tmp_path: Path):
     assert "set aside as" in reports[-1]
     assert len(list(tmp_path.glob("history.db.damaged-*"))) >= 1
     archive.close()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of four megabytes."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"cannot mount: {mounted.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def fill(archive: Archive) -> int:

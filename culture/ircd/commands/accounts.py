@@ -23,30 +23,22 @@ def register(ircd: Ircd, session: Session, line: Line) -> None:
     """`account email password`. The account is called as its maker is; an address is not used."""
     wanted, _, password = line.params[:3]
     nick = session.user.nick
-    fail = partial(_fail, ircd, session, "REGISTER")
-    try:
-        _check_open(ircd, session, wanted)
-        _check_name(wanted, nick)
-    except Failure as failure:
-        fail(failure)
-        return
+    _check_open(ircd, session, wanted)
+    _check_name(wanted, nick)
     unavailable = Failure("TEMPORARILY_UNAVAILABLE", nick, text="No account can be made right now")
     ircd.ask(
         session,
         lambda authenticator: authenticator.create_account(nick, password),
         partial(_made, ircd, session, nick),
-        unavailable=partial(fail, unavailable),
+        unavailable=partial(_fail, ircd, session, unavailable),
     )
 
 
 def verify(ircd: Ircd, session: Session, line: Line) -> None:
     """No account waits for a code here."""
     account = line.param(0)
-    try:
-        _check_open(ircd, session, account)
-        raise Failure("INVALID_CODE", account, text="No account waits for a code")
-    except Failure as failure:
-        _fail(ircd, session, "VERIFY", failure)
+    _check_open(ircd, session, account)
+    raise Failure("INVALID_CODE", account, text="No account waits for a code")
 
 
 def _check_open(ircd: Ircd, session: Session, account: str) -> None:
@@ -70,7 +62,7 @@ def _check_name(wanted: str, nick: str) -> None:
 def _made(ircd: Ircd, session: Session, account: str, creation: Creation) -> None:
     if creation is not Creation.DONE:
         code, text = _REFUSALS[creation]
-        _fail(ircd, session, "REGISTER", Failure(code, account, text=text))
+        _fail(ircd, session, Failure(code, account, text=text))
         return
     done = format_line("REGISTER", "SUCCESS", account, "The account is made", source=ircd.name, trailing=True)
     ircd.send(session, done)
@@ -78,5 +70,6 @@ def _made(ircd: Ircd, session: Session, account: str, creation: Creation) -> Non
     log_in(ircd, session, account, "REGISTER")
 
 
-def _fail(ircd: Ircd, session: Session, command: str, failure: Failure) -> None:
-    ircd.send(session, failure.line(command, ircd.name))
+def _fail(ircd: Ircd, session: Session, failure: Failure) -> None:
+    """For an answer that comes later."""
+    ircd.send(session, failure.line("REGISTER", ircd.name))

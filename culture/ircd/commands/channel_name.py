@@ -25,13 +25,9 @@ def rename(ircd: Ircd, session: Session, line: Line) -> None:
     channel = require_membership(ircd, session, line.param(0))
     if not channel.is_operator(session.user):
         raise not_channel_operator(channel.name)
-    try:
-        _check(ircd, channel, line.param(1))
-    except Failure as failure:
-        ircd.send(session, failure.line("RENAME", ircd.name))
-    else:
-        reason = cut(line.param(2), ircd.limits.kick_length)
-        rename_channel(ircd, session.user, channel, line.param(1), reason)
+    _check(ircd, channel, line.param(1))
+    reason = cut(line.param(2), ircd.limits.kick_length)
+    rename_channel(ircd, session.user, channel, line.param(1), reason)
 
 
 def _check(ircd: Ircd, channel: Channel, new: str) -> None:

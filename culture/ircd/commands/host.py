@@ -26,13 +26,9 @@ def chghost(ircd: Ircd, session: Session, line: Line) -> None:
     user = ircd.state.find_user(nick)
     if user is None:
         raise no_such_nick(nick)
-    try:
-        _check(username, host)
-    except Failure as failure:
-        ircd.send(session, failure.line("CHGHOST", ircd.name))
-    else:
-        _note(ircd, session, user, f"{username}@{host}")
-        change_host(ircd, user, username, host)
+    _check(username, host)
+    _note(ircd, session, user, f"{username}@{host}")
+    change_host(ircd, user, username, host)
 
 
 def _check(username: str, host: str) -> None:

@@ -15,16 +15,12 @@ _PREFIX = "timestamp="
 
 
 def markread(ircd: Ircd, session: Session, line: Line) -> None:
-    try:
-        if not line.param(0):
-            raise Failure("NEED_MORE_PARAMS", text="Missing parameters")
-        target = _spelled(ircd, session, line.param(0))
-        if len(line.params) > 1:
-            _move(ircd, session, target, line.param(1))
-    except Failure as failure:
-        ircd.send(session, failure.line("MARKREAD", ircd.name))
-    else:
-        _tell(ircd, session, target)
+    if not line.param(0):
+        raise Failure("NEED_MORE_PARAMS", text="Missing parameters")
+    target = _spelled(ircd, session, line.param(0))
+    if len(line.params) > 1:
+        _move(ircd, session, target, line.param(1))
+    _tell(ircd, session, target)
 
 
 def tell_marker(ircd: Ircd, session: Session, channel: Channel) -> None:

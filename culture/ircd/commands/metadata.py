@@ -33,12 +33,9 @@ KEYS_PER_LINE: Final = 12
 def metadata(ircd: Ircd, session: Session, line: Line) -> None:
     target, subcommand, *params = line.params
     answer = _SUBCOMMANDS.get(subcommand.upper())
-    try:
-        if answer is None:
-            raise Failure("SUBCOMMAND_INVALID", subcommand, text="There is no such subcommand of METADATA")
-        answer(ircd, session, target, params)
-    except Failure as failure:
-        _send_failure(ircd, session, failure)
+    if answer is None:
+        raise Failure("SUBCOMMAND_INVALID", subcommand, text="There is no such subcommand of METADATA")
+    answer(ircd, session, target, params)
 
 
 # What can be asked.

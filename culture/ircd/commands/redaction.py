@@ -18,8 +18,7 @@ def redact(ircd: Ircd, session: Session, line: Line) -> None:
     name, msgid, reason = line.param(0), line.param(1), line.param(2)
     channel = ircd.state.find_channel(name) if name.startswith("#") else None
     if name.startswith("#") and (channel is None or session.user not in channel.members):
-        _fail(ircd, session, Failure("INVALID_TARGET", name, text="You cannot delete messages from there"))
-        return
+        raise Failure("INVALID_TARGET", name, text="You cannot delete messages from there")
     asker = asker_of(ircd, session)
     ircd.ask_skill(
         session,

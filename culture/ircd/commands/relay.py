@@ -25,14 +25,10 @@ _RESERVED = re.compile(r"[\s!+%@&#$:'\"?*,.]")
 
 def relaymsg(ircd: Ircd, session: Session, line: Line) -> None:
     """`channel nick text`. The nick has a sign that no nick of this network can have."""
-    try:
-        _check_capabilities(session)
-        channel = _check_channel(ircd, session, line.param(0), line.param(2))
-        _check_nick(line.param(1), ircd.limits.nick_length)
-    except Failure as failure:
-        ircd.send(session, failure.line("RELAYMSG", ircd.name))
-    else:
-        _relay(ircd, session, channel, line)
+    _check_capabilities(session)
+    channel = _check_channel(ircd, session, line.param(0), line.param(2))
+    _check_nick(line.param(1), ircd.limits.nick_length)
+    _relay(ircd, session, channel, line)
 
 
 def _check_capabilities(session: Session) -> None:
