@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,7 +101,14 @@ def restore(directory: Path, source: Path) -> Path:
 
 
 def export(directory: Path, channel: str | None = None) -> Iterator[str]:
-    """JSON, one object for each event, in the order in which they came."""
+    """JSON, one object for each event, in the order in which they came, until now."""
+    with tempfile.TemporaryDirectory(prefix="culture-") as name:
+        copy = Path(name)
+        backup(directory, copy / FILE)
+        yield from _exported(copy, channel)
+
+
+def _exported(directory: Path, channel: str | None) -> Iterator[str]:
     query = """
     SELECT events.id, at_ms, msgid, command, name, key, target, mask, account, is_public, text, tags, params
     FROM events JOIN places ON places.id = place JOIN sources ON sources.id = source
