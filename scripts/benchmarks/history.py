@@ -35,7 +35,7 @@ WORDS_EACH = 12
 VOCABULARY = 30_000
 SAID = 50_000
 ASKED = 300
-MEANT = 2_000
+MEANT = 160
 """Messages that get a vector: an encoder takes a hundredth of a second for each."""
 
 

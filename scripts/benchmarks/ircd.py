@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from peers import AS_SHIPPED, OURS, PEERS, Running, Server, fetched, on_core, running
+from peers import AS_SHIPPED, OURS, PEERS, WITH_HISTORY, Running, Server, fetched, on_core, running
 
 SOURCES = sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in (".c", ".h"))
 SET_UP_S = 150.0
@@ -66,6 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--only", choices=SCENARIOS, action="append", help="this scenario; more than once: these"
     )
     parser.add_argument("--peers", default=",".join(PEERS), metavar="NAMES", help="%(default)s, or none")
+    parser.add_argument("--history", action="store_true", help="also this server with its history on")
     fetch = "take missing peers from the package archive, without installing them; as root"
     parser.add_argument("--fetch", action="store_true", help=fetch)
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="how often (3)")
@@ -128,6 +129,8 @@ def _servers(options: argparse.Namespace) -> Iterator[dict[str, Server]]:
         sys.exit(f"scripts/bench: unknown peer '{min(unknown)}'\nhint: known: {', '.join(PEERS)}, none")
     with contextlib.ExitStack() as unpacked:
         servers = {OUR_NAME: OURS}
+        if options.history:
+            servers["with history"] = WITH_HISTORY
         for name in wanted:
             if PEERS[name].is_installed:
                 servers[name] = PEERS[name]

@@ -223,7 +223,12 @@ channel {{ max_channels = 100; default_join_flood_count = 0; }};
 """
 
 
+def _culture_with_history(place: Place) -> str:
+    return _culture(place).replace("skills: []", "skills: [history]")
+
+
 OURS = Server(sys.executable, _culture, ("-m", "culture.daemons.ircd", "--config", "{config}"))
+WITH_HISTORY = dataclasses.replace(OURS, config=_culture_with_history)
 AS_SHIPPED = dataclasses.replace(OURS, config=_culture_as_shipped)
 """Its limits are in force."""
 PEERS = {

@@ -100,6 +100,33 @@ def test_every_log_field_and_kind_of_entry_is_documented():
     assert all(value in text for value in MESSAGE_IDS.values())
 
 
+@pytest.mark.parametrize(("room", "column"), [("ircd", 2), ("net", 3)])
+def test_every_module_of_the_server_is_where_the_architecture_says(room: str, column: int):
+    text = (ROOT / "docs/architecture.md").read_text()
+    rows = text.partition("| to find | `ircd/` | `net/` |\n")[2].partition("\n\n")[0].splitlines()
+    told = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[column])]
+    modules = {path.stem for path in (ROOT / "culture" / room).glob("*.py")} - {"__init__"}
+    assert sorted(told) == sorted(modules)
+
+
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "culture").rglob("*.md")]
+
+
+def headings(page: Path) -> set[str]:
+    """As a link names them."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path):
+    for link in re.findall(r"\]\((?![a-z]+:)([^)\s]+)\)", page.read_text()):
+        path, _, heading = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not heading or heading in headings(target), link
+
+
 def man_terms(page: str) -> set[str]:
     """The terms of the definition lists in a man page's source."""
     text = (ROOT / "docs/man" / page).read_text()

@@ -37,5 +37,4 @@ def test_all_figures_are_there(tmp_path: Path):
         "bytes",
     ):
         assert any(name.startswith(part) for name in figures), part
-    assert figures["append, us per message"] < 100
     assert list(tmp_path.iterdir()) == []
