@@ -46,6 +46,8 @@ class HistoryConfig:
     # 0: for ever, and all of them.
     keep_days: int = checked(at_least(0), default=0)
     keep_messages: int = checked(at_least(0), default=0)
+    # Whether messages are indexed by meaning, where culture[semantic] and its model are installed.
+    semantic: bool = True
     # How long one can take back what one said; 0: for ever.
     redact_within_s: int = checked(at_least(0), default=86400)
     channels: tuple[ChannelRetention, ...] = checked(_check_channels, default=())

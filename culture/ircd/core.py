@@ -234,7 +234,6 @@ class Ircd:
             for session, command, target in speakers:
                 self.fail(session, command, "NOT_RECORDED", f"Not sent to {target}: {error}")
         else:
-            self.delivery.keep()
             self._unobserved += happened
 
     def send(self, session: Session, line: str) -> None:

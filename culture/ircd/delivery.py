@@ -34,6 +34,9 @@ class Delivery:
         """What is to be written to whom; those that are closed are to be hung up on after that."""
         self.settle()
         pending, self._pending = self._pending, {}
+        if self._messages:
+            # From now on they stand.
+            self._messages = []
         return pending
 
     def queue(self, session: Session, data: bytes) -> None:
@@ -62,16 +65,11 @@ class Delivery:
     def forget(self, session: Session) -> None:
         self._pending.pop(session, None)
 
-    def keep(self) -> None:
-        """What was said in this turn stands."""
-        self._messages = []
-
     def take_back(self) -> None:
         """Nobody reads what was said in this turn."""
         taken = {id(data) for data in self._messages or ()}
         for session, output in self._pending.items():
             self._pending[session] = [data for data in _pieces(output) if id(data) not in taken]
-        self._messages = []
 
     def begin_answer(self, session: Session) -> None:
         """From now on the session gets answers to one command, apart from what waits for it already."""

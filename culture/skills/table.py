@@ -30,7 +30,7 @@ class Place:
 def _history(place: Place) -> Skill:
     archive = Archive(place.directory, is_synced=place.config.history.sync, report=place.report)
     archive.start()
-    semantic = open_semantic(archive, place.report)
+    semantic = open_semantic(archive, place.report) if place.config.history.semantic else None
     if semantic is not None:
         semantic.start()
     return History(archive, place.config.name, semantic)
