@@ -132,13 +132,19 @@ def test_live_without_a_login_says_what_to_do(culturectl, home, start, tmp_path)
     )
 
 
+def servers_of(up) -> set[int]:
+    return set(map(int, re.findall(r"culture-ircd\[(\d+)\]: ", up.said)))
+
+
 async def test_a_server_that_is_killed_disconnects_nobody(culturectl, home, start, eventually):
     up = start([culturectl, "up", "--home", str(home), "--port", "0"])
     port = await eventually(lambda: port_of(up), within_s=30)
     with connected(port) as irc:
         assert " 001 spark-you " in irc.readline()
+        killed: set[int] = set()
         for _ in range(2):
-            pid = int(re.findall(r"culture-ircd\[(\d+)\]: ", up.said)[-1])
+            (pid,) = await eventually(lambda: servers_of(up) - killed)
+            killed.add(pid)
             os.kill(pid, signal.SIGKILL)
             irc.write("PING again\r\n")
             irc.flush()
