@@ -13,6 +13,8 @@ from support.certificates import make_pair
 from support.irc import Plain, connected
 from support.manager import Manager, managed
 
+pytestmark = pytest.mark.slow
+
 TEXT = "text.ircv3.net"
 Again = pytest.mark.parametrize("again", [Manager.restart, Manager.crash])
 
