@@ -24,6 +24,7 @@ from culture.ircd.events import (
     TopicChanged,
 )
 from culture.ircd.metadata import EVERYONE, name_of
+from culture.ircd.session import Session
 from culture.ircd.spoken import BOT_TAG
 from culture.ircd.state import State
 from culture.ircd.text import LINE_BYTES, cut
@@ -137,6 +138,13 @@ def _wants_invites(user: User) -> bool:
 
 def extended_join(user: User, channel: Channel) -> str:
     return _from(user, "JOIN", channel.name, user.account or "*", user.realname, trailing=True)
+
+
+def join_for(session: Session, user: User, channel: Channel) -> str:
+    """That somebody is in a channel from now on, to one reader alone."""
+    if Cap.EXTENDED_JOIN in session.caps:
+        return extended_join(user, channel)
+    return _from(user, "JOIN", channel.name)
 
 
 def _from(user: User, command: str, *params: str, trailing: bool = False) -> str:

@@ -61,7 +61,7 @@ class Keeper:
         self._changes.is_wanted = True
         self._store = store
         self._file = KeptFile(self.path, ircd.name)
-        self._kept: dict[Session, Kept] = {}
+        self._kept: dict[Session, KeptConnection] = {}
         self._is_whole = False
         """Whether the file has all that it should."""
         self._is_failing = False
@@ -72,7 +72,7 @@ class Keeper:
     def opened(self, connection: Connection) -> None:
         wire: Wire | None = connection.transport.get_extra_info("wire")
         if wire is not None and len(self._kept) < self._store.room:
-            kept = self._kept[connection.session] = Kept(self, connection, wire)
+            kept = self._kept[connection.session] = KeptConnection(self, connection, wire)
             if kept.key not in self.stored:
                 self._store.put(FRAMES if kept.websocket is not None else LINES, kept.socket)
             self._changes.touch(connection.session)
@@ -183,7 +183,7 @@ class Keeper:
                 if in_order:
                     self._file.put("spoke_at", kept.key, session.user.spoke_at)
 
-    def _put_session(self, session: Session, kept: "Kept") -> bool:
+    def _put_session(self, session: Session, kept: "KeptConnection") -> bool:
         """Whether it still is one."""
         if session.phase is CLOSED:
             del self._kept[session]
@@ -201,7 +201,7 @@ class Keeper:
         self._file.put("account", account, account_values(self._ircd.state, account))
 
 
-class Kept:
+class KeptConnection:
     """One connection: what was read and what was written of it in part is put down at once."""
 
     def __init__(self, keeper: Keeper, connection: Connection, wire: Wire) -> None:

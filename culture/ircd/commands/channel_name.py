@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from culture.ircd.announce import extended_join
+from culture.ircd.announce import join_for
 from culture.ircd.channel import Channel
 from culture.ircd.commands.membership import send_welcome
 from culture.ircd.core import Ircd
@@ -63,8 +63,5 @@ def _rejoin(ircd: Ircd, session: Session, channel: Channel, old: str, reason: st
     user = session.user
     words = [reason] if reason else []
     ircd.send(session, format_line("PART", old, *words, source=user.mask, trailing=bool(reason)))
-    if Cap.EXTENDED_JOIN in session.caps:
-        ircd.send(session, extended_join(user, channel))
-    else:
-        ircd.send(session, format_line("JOIN", channel.name, source=user.mask))
+    ircd.send(session, join_for(session, user, channel))
     send_welcome(ircd, session, channel)

@@ -2,7 +2,7 @@
 
 import re
 
-from culture.ircd.announce import extended_join
+from culture.ircd.announce import join_for
 from culture.ircd.channel import Channel
 from culture.ircd.core import Ircd
 from culture.ircd.events import HostChanged
@@ -66,10 +66,7 @@ def _show_return(ircd: Ircd, session: Session, user: User, old_mask: str) -> Non
 
 
 def _show_join(ircd: Ircd, session: Session, user: User, channel: Channel) -> None:
-    if Cap.EXTENDED_JOIN in session.caps:
-        ircd.send(session, extended_join(user, channel))
-    else:
-        ircd.send(session, format_line("JOIN", channel.name, source=user.mask))
+    ircd.send(session, join_for(session, user, channel))
     held = sorted(channel.members[user])
     if held:
         nicks = [user.nick] * len(held)
