@@ -5,12 +5,24 @@ https://docs.anthropic.com/en/api/messages and …/messages-streaming
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from culture.rehearsal.conversation import Conversation, ToolResult
 from culture.rehearsal.example import example_of
 from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, Stall, Text, ToolCall, content_of
-from culture.rehearsal.wire import BadRequest, Json, NewId, Request, tokens
+from culture.rehearsal.shell import result_of
+from culture.rehearsal.wire import (
+    BadRequest,
+    Json,
+    NewId,
+    Request,
+    dicts,
+    output_tokens,
+    parse,
+    pieces,
+    tokens,
+)
 
 _ERROR_TYPES = {
     400: "invalid_request_error",
@@ -27,8 +39,6 @@ _ERROR_TYPES = {
 _REMINDER = "<system-reminder>"
 # What the CLI tells the model instead of nothing.
 _NO_OUTPUT = "(Bash completed with no output)"
-# How much of a text one event carries; small, so that whoever reads has to put it together.
-_DELTA_CHARS = 24
 
 
 # Reading
@@ -51,12 +61,7 @@ def count_tokens(body: bytes) -> Json:
 
 
 def _parse(body: bytes) -> dict[str, Any]:
-    try:
-        data = json.loads(body)
-    except ValueError as error:
-        raise BadRequest(f"not JSON: {error}") from None
-    if not isinstance(data, dict) or not isinstance(data.get("model"), str):
-        raise BadRequest("model: a text is required")
+    data = parse(body)
     messages = data.get("messages")
     if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
         raise BadRequest("messages: a list of at least one message is required")
@@ -71,17 +76,13 @@ def _conversation(data: Mapping[str, Any]) -> Conversation:
     return Conversation(
         model=data["model"],
         prompt="\n".join(next(said, [])),
-        tools=tuple(str(tool.get("name")) for tool in _dicts(data.get("tools"))),
+        tools=tuple(str(tool.get("name")) for tool in dicts(data.get("tools"))),
         result=_result(spoken),
     )
 
 
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _blocks(content: Any) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else _dicts(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) else dicts(content)
 
 
 def _texts(blocks: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -99,14 +100,13 @@ def _result(spoken: list[tuple[Any, list[dict[str, Any]]]]) -> ToolResult | None
     calls = (block for _, blocks in reversed(spoken) for block in blocks if block.get("type") == "tool_use")
     call: Mapping[str, Any] = next((call for call in calls if call.get("id") == last.get("tool_use_id")), {})
     given = call.get("input")
-    command = given.get("command", "") if isinstance(given, dict) else ""
     output = "\n".join(_texts(_blocks(last.get("content"))))
-    return ToolResult(
-        tool=str(call.get("name", "")),
-        command=str(command),
-        output="" if output == _NO_OUTPUT else output,
-        has_failed=last.get("is_error") is True,
+    told = result_of(
+        str(call.get("name", "")),
+        given if isinstance(given, dict) else {},
+        "" if output == _NO_OUTPUT else output,
     )
+    return replace(told, has_failed=True) if last.get("is_error") is True else told
 
 
 def _aside(data: Mapping[str, Any]) -> Reply | None:
@@ -133,7 +133,7 @@ def whole(request: Request, reply: Reply, new_id: NewId) -> Json:
     return _message(request, new_id) | {
         "content": [_block(part, new_id) for part in content],
         "stop_reason": _stop_reason(content),
-        "usage": _usage(request, _output_tokens(content)),
+        "usage": _usage(request, output_tokens(content)),
     }
 
 
@@ -166,7 +166,7 @@ def stream(request: Request, reply: Reply, new_id: NewId) -> Iterator[bytes | De
     if is_open:
         yield _event("content_block_stop", index=index)
     content = content_of(reply)
-    usage = {"output_tokens": _output_tokens(content)}
+    usage = {"output_tokens": output_tokens(content)}
     delta = {"stop_reason": _stop_reason(content), "stop_sequence": None}
     yield _event("message_delta", delta=delta, usage=usage)
     yield _event("message_stop")
@@ -190,9 +190,8 @@ def _tool_events(index: int, call: ToolCall, new_id: NewId) -> Iterator[bytes]:
 
 
 def _deltas(index: int, kind: str, key: str, text: str) -> Iterator[bytes]:
-    for start in range(0, len(text), _DELTA_CHARS):
-        delta = {"type": kind, key: text[start : start + _DELTA_CHARS]}
-        yield _event("content_block_delta", index=index, delta=delta)
+    for piece in pieces(text):
+        yield _event("content_block_delta", index=index, delta={"type": kind, key: piece})
 
 
 def _event(kind: str, **data: Any) -> bytes:
@@ -232,8 +231,3 @@ def _usage(request: Request, output_tokens: int) -> Json:
 
 def _stop_reason(content: list[Content]) -> str:
     return "tool_use" if any(isinstance(part, ToolCall) for part in content) else "end_turn"
-
-
-def _output_tokens(content: list[Content]) -> int:
-    sizes = (len(p.text.encode()) if isinstance(p, Text) else len(json.dumps(p.input)) for p in content)
-    return tokens(sum(sizes))

@@ -19,6 +19,12 @@ def environment(url: str) -> dict[str, str]:
         "CLAUDE_CODE_USE_FOUNDRY": "",
         # No telemetry, no updates, no titles: not even a name is looked up.
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_KEY": "rehearsal",
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+        "COPILOT_PROVIDER_API_KEY": "rehearsal",
+        "COPILOT_MODEL": "rehearsal",
         # A script that fails on purpose is seen to fail in seconds.
         "CLAUDE_CODE_MAX_RETRIES": "2",
         "NO_PROXY": "127.0.0.1,localhost,::1",

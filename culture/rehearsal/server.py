@@ -10,16 +10,21 @@ from types import TracebackType
 
 from aiohttp import web
 
-from culture.rehearsal import anthropic
+from culture.rehearsal import anthropic, completions, responses
 from culture.rehearsal.rehearsal import Answer, Rehearsal
 from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, Stall, Text, ToolCall, content_of
 from culture.rehearsal.script import Script
+from culture.rehearsal.shell import in_own_words
 from culture.rehearsal.wire import BadRequest, Json, NewId, Request, WireFormat
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 # One row per wire format; another one is a module that fits WireFormat.
-FORMATS: dict[str, WireFormat] = {"/v1/messages": anthropic}
+FORMATS: dict[str, WireFormat] = {
+    "/v1/messages": anthropic,
+    "/v1/chat/completions": completions,
+    "/v1/responses": responses,
+}
 
 # What is listed; any other name is answered as well.
 MODELS = ("rehearsal",)
@@ -145,7 +150,7 @@ class Server:
         asked = Asked(request, answer)
         self.asked.append(asked)
         self._on_asked(asked)
-        return answer.reply
+        return in_own_words(answer.reply, request.conversation.tools)
 
     async def _whole(
         self, http: web.Request, wire: WireFormat, request: Request, reply: Reply

@@ -1,14 +1,18 @@
 """What the server needs of a wire format, so that another one is another module."""
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from culture.rehearsal.conversation import Conversation
-from culture.rehearsal.reply import Delay, Drop, Fail, Reply, Stall
+from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, Stall, Text
 
 Json = dict[str, Any]
 NewId = Callable[[], str]
+
+# How much of a text one event carries; small, so that whoever reads has to put it together.
+_DELTA_CHARS = 24
 
 
 class BadRequest(Exception):
@@ -39,6 +43,30 @@ class WireFormat(Protocol):
         """The reply as events, with the delays and faults where they happen between them."""
 
 
+def parse(body: bytes) -> dict[str, Any]:
+    """What every format has: an object that names a model. Raises BadRequest."""
+    try:
+        data = json.loads(body)
+    except ValueError as error:
+        raise BadRequest(f"not JSON: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("model"), str):
+        raise BadRequest("model: a text is required")
+    return data
+
+
+def dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def pieces(text: str) -> Iterator[str]:
+    return (text[start : start + _DELTA_CHARS] for start in range(0, len(text), _DELTA_CHARS))
+
+
 def tokens(size_bytes: int) -> int:
     """About what a tokenizer makes of so much English text or JSON."""
     return max(1, size_bytes // 4)
+
+
+def output_tokens(content: Iterable[Content]) -> int:
+    sizes = (len(p.text.encode()) if isinstance(p, Text) else len(json.dumps(p.input)) for p in content)
+    return tokens(sum(sizes))

@@ -92,6 +92,13 @@ def test_a_conversation_that_ends_with_a_tools_result_still_has_its_prompt():
     assert request.conversation.result == ToolResult("Bash", "irc read x", "a\nb")
 
 
+def test_another_clis_tool_for_commands_is_bash_to_scripts():
+    called = {"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "ls"}}
+    request = read(user(text("look")), {"role": "assistant", "content": [called]}, user(result("t1", "a")))
+
+    assert request.conversation.result == ToolResult("Bash", "ls", "a")
+
+
 def test_a_failed_tool_is_seen_as_failed():
     request = read(user(text("look")), call("t1", "false"), user(result("t1", "exit 1", is_error=True)))
 

@@ -211,3 +211,43 @@ async def test_another_script_can_be_played_without_a_restart(play):
         stage.server.play(parse("rules: [{answer: [{text: new}]}]", Script, where="new.yaml"))
         async with stage.ask("hello") as got:
             assert (await got.json())["content"][0]["text"] == "new"
+
+
+# The same script in every wire format
+
+OPENAI = {
+    "/v1/chat/completions": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
+    "/v1/responses": {"model": "m", "input": "hi"},
+}
+
+
+@pytest.mark.parametrize("path", OPENAI)
+async def test_openais_formats_are_streamed_or_one_document(play, path):
+    async with play("rules: [{prompt: '^hi$', answer: [{text: hello}]}]") as stage:
+        async with stage.http.post(stage.url + path, json=OPENAI[path]) as got:
+            assert got.content_type == "application/json"
+            assert "hello" in await got.text()
+        async with stage.http.post(stage.url + path, json=OPENAI[path] | {"stream": True}) as got:
+            assert got.content_type == "text/event-stream"
+            assert "hello" in await got.text()
+
+
+@pytest.mark.parametrize("path", OPENAI)
+@pytest.mark.parametrize("stream", [True, False])
+async def test_openais_formats_fail_as_the_script_says(play, path, stream):
+    body = OPENAI[path] | {"stream": stream}
+    script = "rules: [{times: 1, answer: [{error: {status: 429, message: slow}}]}, {answer: [{drop: true}]}]"
+    async with play(script) as stage:
+        async with stage.http.post(stage.url + path, json=body) as got:
+            assert got.status == 429
+            assert (await got.json())["error"]["message"] == "slow"
+        with pytest.raises(aiohttp.ClientError):
+            async with stage.http.post(stage.url + path, json=body) as got:
+                await got.read()
+
+
+@pytest.mark.parametrize("path", OPENAI)
+async def test_what_is_no_request_is_refused_in_openais_words(play, path):
+    async with play("rules: []") as stage, stage.http.post(stage.url + path, data=b"{") as got:
+        assert got.status == 400
+        assert (await got.json())["error"]["code"] == "invalid_request_error"
