@@ -2,19 +2,31 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
-from typing import Final
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from culture.client.backoff import waits_s
 from culture.client.connection import PATIENCE, Connection, Patience, open_connection
-from culture.client.deliveries import Deliveries
-from culture.client.events import Event
+from culture.client.events import Echoed, Event, Failed, Refused
+from culture.client.exchanges import ConnectionLost, Exchanges
 from culture.client.registration import Identity
 from culture.client.session import Kind, Session
 from culture.config.address import Address
-from culture.errors import CultureError, NotAllowedError, TemporaryError, UnavailableError
+from culture.errors import CultureError, NotAllowedError, TemporaryError, UnavailableError, UsageError
+from culture.names import fold
+from culture.protocol.capabilities import Cap
+from culture.protocol.framing import BODY_BYTES
+from culture.protocol.line import NO_TAGS, format_line
 
-DELIVERY_TIMEOUT_S: Final = 10.0
+ANSWER_TIMEOUT_S: Final = 10.0
+
+
+class Sent(NamedTuple):
+    # As readers see them who get one line at a time.
+    lines: list[str]
+    # Of the messages that they were sent as, where the server tells.
+    msgids: tuple[str, ...]
 
 
 class Client:
@@ -31,15 +43,18 @@ class Client:
         on_event: Callable[[Event], None],
         on_down: Callable[[CultureError, float], None],
         patience: Patience = PATIENCE,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.address = address
         self._identity = identity
-        self._channels = channels
+        # What to be in, also after the next connection.
+        self._channels = list(channels)
         self._on_event = on_event
         self._on_down = on_down
         self._patience = patience
+        self._tls = tls
         self._connection: Connection | None = None
-        self._deliveries = Deliveries()
+        self._exchanges = Exchanges()
         self._has_quit = False
 
     @property
@@ -57,6 +72,16 @@ class Client:
 
     def channels(self) -> list[str]:
         return self._connection.session.roster.names() if self._connection else []
+
+    def can(self, capability: Cap) -> bool:
+        return self._connection is not None and capability in self._connection.session.capabilities
+
+    def is_channel(self, target: str) -> bool:
+        return self._connection is not None and self._connection.session.channel_of(target) is not None
+
+    def is_operator(self, channel: str, nick: str) -> bool:
+        """Of the channel; `members` tells who else is there."""
+        return self._connection is not None and self._connection.session.roster.is_operator(channel, nick)
 
     def members(self, channel: str) -> list[str]:
         return self._connection.session.roster.members(channel) if self._connection else []
@@ -80,39 +105,80 @@ class Client:
 
     async def _connect_once(self) -> tuple[CultureError, bool]:
         session = Session(self._identity, self._channels)
-        self._connection = await open_connection(self.address, session, self._received, self._patience)
+        self._connection = await open_connection(
+            self.address, session, self._received, self._patience, self._tls
+        )
         try:
             return await self._connection.run(), session.is_registered
         finally:
             self._connection = None
-            self._deliveries.connection_lost()
+            self._exchanges.connection_lost()
 
     def _received(self, event: Event) -> None:
-        self._deliveries.received(event)
+        self._exchanges.received(event)
         self._on_event(event)
 
     def say(self, target: str, text: str, kind: Kind = Kind.MESSAGE) -> list[str]:
         """Say it without waiting for what the server thinks of it. Gives back the lines it became."""
         connection = self._registered()
-        said = connection.session.say(target, text, kind)
+        composed = connection.session.compose(target, text, kind)
+        for burst in composed.bursts:
+            connection.session.send(*burst)
         connection.flush()
-        return said
+        return composed.lines
 
-    async def send_message(self, target: str, text: str) -> list[str]:
+    async def send_message(self, target: str, text: str, tags: Mapping[str, str] = NO_TAGS) -> Sent:
         """Say it, and return when the server has dealt with it. Raises what the server objects."""
-        connection = self._registered()
-        said = connection.session.say(target, text)
-        token, dealt_with = self._deliveries.begin(target)
-        connection.session.ping(token)
+        lines, bursts, pause_s = self._registered().session.compose(target, text, tags=tags)
+        if not lines:
+            raise UsageError("there is no text to send")
+        msgids: list[str] = []
+        for number, burst in enumerate(bursts):
+            if number:
+                await asyncio.sleep(pause_s)
+            self._registered().session.send(*burst)
+            answers = await self._dealt_with()
+            _raise_objection(target, answers)
+            msgids += _own_msgids(target, answers)
+        return Sent(lines, tuple(msgids))
+
+    async def ask(self, command: str, *params: str, trailing: bool = False) -> list[Event]:
+        """Send a command, and give back what the server told until it had dealt with it."""
+        line = format_line(command, *params, trailing=trailing)
+        if len(line.encode()) + 2 > BODY_BYTES:
+            raise UsageError(f"that is too long: a line has room for {BODY_BYTES} bytes")
+        self._registered().session.send(line)
+        return await self._dealt_with()
+
+    async def join(self, channel: str) -> None:
+        """Be in a channel from now on. Raises what the server objects."""
+        answers = await self.ask("JOIN", channel)
+        if channel not in self._registered().session.roster:
+            _raise_objection(channel, answers)
+            raise UnavailableError(f"'{channel}': the server did not let us in")
+        if fold(channel) not in map(fold, self._channels):
+            self._channels.append(channel)
+
+    async def part(self, channel: str, reason: str = "") -> None:
+        why = [reason] if reason else []
+        _raise_objection(channel, await self.ask("PART", channel, *why, trailing=bool(why)))
+        self._channels = [each for each in self._channels if fold(each) != fold(channel)]
+
+    async def _dealt_with(self) -> list[Event]:
+        connection, exchange = self._registered(), self._exchanges.begin()
+        connection.session.ping(exchange.token)
         connection.flush()
         try:
-            async with asyncio.timeout(DELIVERY_TIMEOUT_S):
-                await dealt_with
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                await exchange.done
         except TimeoutError:
-            raise TemporaryError(f"no answer from {self.address} within {DELIVERY_TIMEOUT_S:.0f} s") from None
+            # Nobody is there any more, or they are past hearing us: the next connection tells what was done.
+            lost = ConnectionLost(f"no answer from {self.address} within {ANSWER_TIMEOUT_S:.0f} s")
+            connection.close(lost)
+            raise lost from None
         finally:
-            self._deliveries.end(token)
-        return said
+            self._exchanges.end(exchange)
+        return exchange.answers
 
     def quit(self, reason: str) -> None:
         self._has_quit = True
@@ -125,3 +191,17 @@ class Client:
         if self._connection is None or not self._connection.session.is_registered:
             raise TemporaryError(f"not connected to {self.address}", hint="try again in a few seconds")
         return self._connection
+
+
+def _own_msgids(target: str, answers: Sequence[Event]) -> list[str]:
+    echoes = (each for each in answers if isinstance(each, Echoed) and not each.is_notice)
+    return [each.msgid for each in echoes if each.msgid and fold(each.target) == fold(target)]
+
+
+def _raise_objection(about: str, answers: Sequence[Event]) -> None:
+    for answer in answers:
+        match answer:
+            case Refused(_, refused, text) if fold(refused) == fold(about):
+                raise UnavailableError(f"'{about}': {text}")
+            case Failed("BATCH" | "PRIVMSG" | "NOTICE", _, text):
+                raise UnavailableError(f"'{about}': {text}")

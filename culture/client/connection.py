@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -126,22 +127,42 @@ class Connection(asyncio.Protocol):
 
 
 async def open_connection(
-    address: Address, session: Session, on_event: Callable[[Event], None], patience: Patience
+    address: Address,
+    session: Session,
+    on_event: Callable[[Event], None],
+    patience: Patience,
+    tls: ssl.SSLContext | None = None,
 ) -> Connection:
+    """By TLS only to other machines: a unix socket has no name that a certificate could be for."""
     loop = asyncio.get_running_loop()
     connection = Connection(session, on_event, patience)
     try:
         async with asyncio.timeout(patience.connect_s):
             match address:
                 case TcpAddress(host, port):
-                    await loop.create_connection(lambda: connection, host, port)
+                    await loop.create_connection(lambda: connection, host, port, ssl=tls)
                 case UnixAddress(path):
                     await loop.create_unix_connection(lambda: connection, path)
     except TimeoutError:
         raise UnavailableError(f"no answer from {address} within {patience.connect_s:.0f} s") from None
+    except ssl.SSLCertVerificationError as error:
+        hint = "set tls_ca in agents.yaml to the authority that signed it"
+        why = f"its certificate is not valid: {error.verify_message}"
+        raise UnavailableError(f"cannot connect to {address}: {why}", hint=hint) from None
+    except ssl.SSLError as error:
+        raise UnavailableError(f"cannot connect to {address} by TLS: {error.reason}") from None
     except OSError as error:
         raise UnavailableError(f"cannot connect to {address}: {reason_of(error)}") from None
     return connection
+
+
+def tls_context(authorities: str) -> ssl.SSLContext:
+    """Trusts the authorities in this file, or those of the system."""
+    try:
+        return ssl.create_default_context(cafile=authorities or None)
+    except (OSError, ssl.SSLError) as error:
+        why = error.strerror or str(error)
+        raise UnavailableError(f"cannot read certificates from '{authorities}': {why}") from None
 
 
 def reason_of(error: OSError) -> str:

@@ -1,5 +1,6 @@
 """From a fresh connection to a nick: CAP, PASS, NICK and USER, and every way a server can say no."""
 
+import base64
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -9,11 +10,23 @@ from culture.protocol import numerics
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line, format_line
 
-# Without them everything works; with them mentions are flagged and lines carry their time.
-WANTED = (Cap.MESSAGE_TAGS, Cap.SERVER_TIME)
+# Without them everything works. With them mentions are flagged, lines carry their time and who is logged in,
+# what we say comes back with its id, may have several lines, and what was missed can be read again.
+WANTED = (
+    Cap.MESSAGE_TAGS,
+    Cap.SERVER_TIME,
+    Cap.ACCOUNT_TAG,
+    Cap.BATCH,
+    Cap.CHATHISTORY,
+    Cap.ECHO_MESSAGE,
+    Cap.MULTILINE,
+    Cap.MULTI_PREFIX,
+)
 
 # Not in the server's own table: only a network with bans sends it (RFC 2812 section 5.2).
 _ERR_YOUREBANNED = "465"
+_PIECE_BYTES = 400
+_ACCOUNT_HINT = "set account and account_credential of the agent in agents.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +35,10 @@ class Identity:
     user: str
     real_name: str
     password: str = ""
+    is_bot: bool = False
+    # Empty: it does not log in.
+    account: str = ""
+    account_password: str = ""
 
 
 class Phase(Enum):
@@ -35,7 +52,8 @@ class Registration:
 
     def __init__(self, identity: Identity) -> None:
         self._identity = identity
-        self._offered: list[str] = []
+        # With what each says of itself: `draft/multiline=max-bytes=4096`.
+        self.offered: dict[str, str] = {}
         self.phase = Phase.NEGOTIATING
         self.capabilities: frozenset[str] = frozenset()
 
@@ -54,6 +72,10 @@ class Registration:
         match line.command:
             case "CAP":
                 return self._capabilities(line)
+            case "AUTHENTICATE":
+                return self._authenticate()
+            case numerics.RPL_SASLSUCCESS:
+                return self._end()
             case numerics.RPL_WELCOME:
                 self.phase = Phase.REGISTERED
             case "ERROR":
@@ -66,16 +88,35 @@ class Registration:
         listed = line.params[-1].split()
         match line.param(1).upper():
             case "LS" if self.phase is Phase.NEGOTIATING:
-                self._offered += (word.partition("=")[0] for word in listed)
+                self.offered |= {name: value for name, _, value in (word.partition("=") for word in listed)}
                 if line.param(2) == "*" and len(line.params) > 3:
                     return []
-                return self._ask(word for word in WANTED if word in self._offered)
+                return self._ask(word for word in self._wanted() if word in self.offered)
             case "ACK":
                 self.capabilities |= {word for word in listed if not word.startswith("-")}
-                return self._end()
+                return self._log_in() if Cap.SASL in self.capabilities else self._end()
             case "NAK":
                 return self._end()
         return []
+
+    def _wanted(self) -> tuple[str, ...]:
+        if not self._identity.account:
+            return WANTED
+        if Cap.SASL not in self.offered:
+            raise NotAllowedError("the server lets nobody log in (sasl)", hint=_ACCOUNT_HINT)
+        return (*WANTED, Cap.SASL)
+
+    def _log_in(self) -> list[str]:
+        return [format_line("AUTHENTICATE", "PLAIN")]
+
+    def _authenticate(self) -> list[str]:
+        """PLAIN (RFC 4616), in pieces of 400 bytes; a last one that is full is followed by an empty one."""
+        me = self._identity
+        secret = base64.b64encode(f"\0{me.account}\0{me.account_password}".encode()).decode()
+        pieces = [secret[at : at + _PIECE_BYTES] for at in range(0, len(secret), _PIECE_BYTES)]
+        if len(pieces[-1]) == _PIECE_BYTES:
+            pieces.append("+")
+        return [format_line("AUTHENTICATE", piece) for piece in pieces]
 
     def _ask(self, wanted: Iterable[str]) -> list[str]:
         words = " ".join(wanted)
@@ -103,6 +144,12 @@ _REFUSALS = {
         NotAllowedError, "does not take the password", "set server.password_credential in agents.yaml"
     ),
     _ERR_YOUREBANNED: _Refusal(NotAllowedError, "has banned us"),
+    numerics.ERR_SASLFAIL: _Refusal(
+        NotAllowedError, "does not take the account or its password", _ACCOUNT_HINT
+    ),
+    numerics.ERR_SASLTOOLONG: _Refusal(NotAllowedError, "does not take the account", _ACCOUNT_HINT),
+    # The server is busy, or was asked for something else meanwhile.
+    numerics.ERR_SASLABORTED: _Refusal(TemporaryError, "did not finish logging us in"),
 }
 
 

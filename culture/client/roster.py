@@ -9,6 +9,7 @@ class Channel:
     def __init__(self, name: str) -> None:
         self.name = name
         self.members: dict[Folded, str] = {}
+        self.operators: set[Folded] = set()
 
 
 class Roster:
@@ -41,6 +42,16 @@ class Roster:
         channel = self._channels.get(fold(name))
         if channel is not None:
             channel.members.pop(fold(nick), None)
+            channel.operators.discard(fold(nick))
+
+    def set_operator(self, name: str, nick: str, *, is_operator: bool) -> None:
+        channel = self._channels.get(fold(name))
+        if channel is not None:
+            (channel.operators.add if is_operator else channel.operators.discard)(fold(nick))
+
+    def is_operator(self, name: str, nick: str) -> bool:
+        channel = self._channels.get(fold(name))
+        return channel is not None and fold(nick) in channel.operators
 
     def shared_with(self, nick: str) -> list[str]:
         return [channel.name for channel in self._with(nick)]
@@ -49,6 +60,9 @@ class Roster:
         for channel in self._with(old):
             del channel.members[fold(old)]
             channel.members[fold(new)] = new
+            if fold(old) in channel.operators:
+                channel.operators.remove(fold(old))
+                channel.operators.add(fold(new))
 
     def _with(self, nick: str) -> Iterator[Channel]:
         folded = fold(nick)

@@ -1,16 +1,34 @@
 """One connection's conversation with a server: lines in, events and answers out. No I/O."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from itertools import count
 
-from culture.client.events import Answered, Event, Joined, Left, Refused, Registered, Renamed, Said
+from culture.client.batches import Batch, Batches
+from culture.client.composing import Composed, compose_lines, compose_messages, parse_limits
+from culture.client.events import (
+    Answered,
+    Echoed,
+    Event,
+    Failed,
+    Joined,
+    Left,
+    Refused,
+    Registered,
+    Renamed,
+    Replayed,
+    Said,
+    Told,
+)
 from culture.client.registration import Identity, Phase, Registration
 from culture.client.roster import Roster
-from culture.client.splitting import room_for_text, split_text
+from culture.client.splitting import room_for_text
+from culture.client.standing import Standing
 from culture.errors import TemporaryError
 from culture.names import fold
 from culture.protocol import mentions, numerics
-from culture.protocol.line import Line, format_line
+from culture.protocol.capabilities import Cap
+from culture.protocol.line import NO_TAGS, Line, format_line
 
 
 class Kind(Enum):
@@ -25,11 +43,14 @@ class Session:
         self.nick = identity.nick
         self.roster = Roster()
         self._registration = Registration(identity)
+        self._is_bot = identity.is_bot
+        self._batches = Batches()
+        self._references = (f"m{number}" for number in count(1))
         self._wanted = channels
         self._source = ""
         # What RFC 2811 has, until the server says otherwise in its ISUPPORT.
         self._channel_types = "#&"
-        self._status_prefixes = "~&@%+"
+        self._standing = Standing()
         self._status_targets = ""
         self._output = self._registration.begin()
 
@@ -42,15 +63,29 @@ class Session:
         taken, self._output = self._output, []
         return taken
 
-    def say(self, target: str, text: str, kind: Kind = Kind.MESSAGE) -> list[str]:
-        """Say all of a text, in as many lines as it takes. Gives them back as they are sent."""
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return self._registration.capabilities
+
+    def compose(
+        self, target: str, text: str, kind: Kind = Kind.MESSAGE, tags: Mapping[str, str] = NO_TAGS
+    ) -> Composed:
+        """All of a text: as one message, if the server passes on such of several lines.
+
+        With `tags` where it passes on any.
+        """
         room = room_for_text(self.nick, self._source, kind.value, target)
-        pieces = split_text(text, room)
-        self._output += (format_line(kind.value, target, piece, trailing=True) for piece in pieces)
-        return pieces
+        tags = tags if Cap.MESSAGE_TAGS in self.capabilities else NO_TAGS
+        if not self.capabilities >= {Cap.BATCH, Cap.MULTILINE}:
+            return compose_lines(kind.value, target, text, room, tags)
+        limits = parse_limits(self._registration.offered[Cap.MULTILINE])
+        return compose_messages(kind.value, target, text, room, tags, limits, self._references)
+
+    def send(self, *lines: str) -> None:
+        self._output += lines
 
     def ping(self, token: str) -> None:
-        self._output.append(format_line("PING", token))
+        self.send(format_line("PING", token))
 
     def quit(self, reason: str) -> None:
         self._output.append(format_line("QUIT", reason, trailing=True))
@@ -59,12 +94,24 @@ class Session:
         """Raises what ends the connection: a refused registration, or the server's ERROR."""
         if not self.is_registered:
             self._output += self._registration.received(line)
+        match self._batches.received(line):
+            case None:
+                return []
+            case Batch() as batch:
+                said = (self._heard(each) for each in batch.lines if each.command in _SPEECH)
+                return [Replayed(batch.target, tuple(said))]
+            case whole:
+                return self._received(whole)
+
+    def _received(self, line: Line) -> list[Event]:
         handler = _HANDLERS.get(line.command)
         if handler is not None:
             return handler(self, line)
-        if self.is_registered and line.command[0] in "45" and line.command.isdecimal():
+        if not self.is_registered:
+            return []
+        if line.command[0] in "45" and line.command.isdecimal():
             return [Refused(line.command, line.param(1), line.params[-1])]
-        return []
+        return [Told(line)]
 
     def is_own(self, nick: str) -> bool:
         return fold(nick) == fold(self.nick)
@@ -88,9 +135,14 @@ class Session:
                 case "CHANTYPES":
                     self._channel_types = value
                 case "PREFIX":
-                    self._status_prefixes = value.partition(")")[2] or self._status_prefixes
+                    self._standing.set_prefix(value)
+                case "CHANMODES":
+                    self._standing.set_modes(value)
                 case "STATUSMSG":
                     self._status_targets = value
+                case "BOT" if self._is_bot and value:
+                    # Others are to know that no person speaks (IRCv3 bot-mode).
+                    self.send(format_line("MODE", self.nick, f"+{value}"))
         return []
 
     def _ping(self, line: Line) -> list[Event]:
@@ -103,9 +155,22 @@ class Session:
     def _error(self, line: Line) -> list[Event]:
         raise TemporaryError(f"the server closed the connection: {line.param(0)}")
 
+    def _fail(self, line: Line) -> list[Event]:
+        return [Failed(line.param(0), line.param(1), line.params[-1] if line.params else "")]
+
     def _said(self, line: Line) -> list[Event]:
+        # Before registration a server talks to whoever connected, not to us.
+        if not self.is_registered:
+            return []
+        if self.is_own(line.nick) and Cap.ECHO_MESSAGE in self.capabilities:
+            msgid, time = line.tags.get("msgid", ""), line.tags.get("time")
+            is_notice = line.command == Kind.NOTICE.value
+            return [Echoed(line.param(0), line.param(1), msgid, is_notice, time)]
+        return [self._heard(line)]
+
+    def _heard(self, line: Line) -> Said:
         called = line.tags.get(mentions.TAG)
-        said = Said(
+        return Said(
             sender=line.nick,
             channel=self.channel_of(line.param(0)),
             text=line.param(1),
@@ -115,8 +180,6 @@ class Session:
             time=line.tags.get("time"),
             tags=line.tags,
         )
-        # Before registration a server talks to whoever connected, not to us.
-        return [said] if self.is_registered else []
 
     def _join(self, line: Line) -> list[Event]:
         channel = line.param(0)
@@ -124,7 +187,7 @@ class Session:
             self._source = line.source
             self.roster.enter(channel)
         self.roster.add(channel, [line.nick])
-        return [Joined(line.nick, channel)]
+        return [Joined(line.nick, channel, line.tags.get("time"))]
 
     def _part(self, line: Line) -> list[Event]:
         return self._left([line.param(0)], line.nick, line.param(1))
@@ -154,18 +217,29 @@ class Session:
         return [Renamed(line.nick, new)]
 
     def _names(self, line: Line) -> list[Event]:
-        listed = line.params[-1].split()
-        self.roster.add(line.param(2), (name.lstrip(self._status_prefixes) for name in listed))
+        channel = line.param(2)
+        for nick, is_operator in map(self._standing.split, line.params[-1].split()):
+            self.roster.add(channel, [nick])
+            self.roster.set_operator(channel, nick, is_operator=is_operator)
         return []
 
+    def _mode(self, line: Line) -> list[Event]:
+        for nick, is_operator in self._standing.changes(line.params[1:]):
+            self.roster.set_operator(line.param(0), nick, is_operator=is_operator)
+        return []
+
+
+_SPEECH = frozenset(kind.value for kind in Kind)
 
 _HANDLERS: dict[str, Callable[[Session, Line], list[Event]]] = {
     numerics.RPL_WELCOME: Session._welcome,
     numerics.RPL_ISUPPORT: Session._isupport,
     numerics.RPL_NAMREPLY: Session._names,
     "ERROR": Session._error,
+    "FAIL": Session._fail,
     "JOIN": Session._join,
     "KICK": Session._kick,
+    "MODE": Session._mode,
     "NICK": Session._nick,
     "NOTICE": Session._said,
     "PART": Session._part,

@@ -1,5 +1,8 @@
 """Registration, as in IRCv3 capability negotiation (302) and RFC 2812 section 3.1."""
 
+import base64
+from dataclasses import replace
+
 import pytest
 
 from culture.client.registration import Identity, Phase, Registration
@@ -30,7 +33,7 @@ def test_a_password_goes_before_the_nick():
 def test_it_asks_only_for_what_is_offered_and_wanted():
     registration = Registration(CLAUDE)
 
-    assert said(registration, ":s CAP * LS :sasl=PLAIN server-time echo-message") == ["CAP REQ :server-time"]
+    assert said(registration, ":s CAP * LS :sasl=PLAIN server-time setname") == ["CAP REQ :server-time"]
     assert said(registration, ":s CAP * ACK :server-time") == ["CAP END"]
     assert registration.capabilities == {"server-time"}
 
@@ -85,3 +88,45 @@ def test_a_late_list_after_the_welcome_is_no_second_negotiation():
 def test_each_refusal_says_what_the_server_said(line, error, words):
     with pytest.raises(error, match=words):
         said(Registration(CLAUDE), line)
+
+
+BY_ACCOUNT = Identity("spark-claude", "claude", "an agent", account="claude", account_password="sesame")
+
+
+def test_it_logs_in_before_it_registers():
+    """IRCv3 sasl: AUTHENTICATE between the capability's ACK and CAP END."""
+    registration = Registration(BY_ACCOUNT)
+
+    assert said(registration, ":s CAP * LS :sasl=PLAIN") == ["CAP REQ :sasl"]
+    assert said(registration, ":s CAP * ACK :sasl") == ["AUTHENTICATE PLAIN"]
+    secret = base64.b64encode(b"\0claude\0sesame").decode()
+    assert said(registration, "AUTHENTICATE +") == [f"AUTHENTICATE {secret}"]
+    assert said(registration, ":s 900 spark-claude x claude :You are", ":s 903 spark-claude :ok") == [
+        "CAP END"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("password_bytes", "sizes"), [(289, [396]), (292, [400, 1]), (293, [400, 4]), (592, [400, 400, 1])]
+)
+def test_a_long_password_is_sent_in_pieces_of_400_bytes(password_bytes, sizes):
+    registration = Registration(replace(BY_ACCOUNT, account_password="x" * password_bytes))
+
+    pieces = [line.removeprefix("AUTHENTICATE ") for line in said(registration, "AUTHENTICATE +")]
+
+    assert [len(piece) for piece in pieces] == sizes
+    assert sizes[-1] > 1 or pieces[-1] == "+"
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "words"),
+    [
+        (":s CAP * LS :server-time", NotAllowedError, "lets nobody log in"),
+        (":s 904 spark-claude :SASL authentication failed", NotAllowedError, "the account or its password"),
+        (":s 905 spark-claude :SASL message too long", NotAllowedError, "does not take the account"),
+        (":s 906 spark-claude :SASL aborted", TemporaryError, "did not finish"),
+    ],
+)
+def test_not_being_logged_in_is_an_error(line, error, words):
+    with pytest.raises(error, match=words):
+        said(Registration(BY_ACCOUNT), line)
