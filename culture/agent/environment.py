@@ -26,15 +26,15 @@ def keep_private(env: MutableMapping[str, str]) -> None:
 
 
 def session_environment(
-    nick: str, socket: Path, irc: Path, key: str, env: Mapping[str, str]
+    nick: str, socket: Path, irc: Path, keys: Mapping[str, str], env: Mapping[str, str]
 ) -> dict[str, str]:
-    """`irc` is the directory of the skill's program."""
+    """`irc` is the directory of the skill's program; an empty key leaves that of the environment."""
     own = {
         "CULTURE_NICK": nick,
         "CULTURE_SOCKET": str(socket),
         "PATH": os.pathsep.join([str(irc), env.get("PATH", os.defpath)]),
     }
-    return {**own, "ANTHROPIC_API_KEY": key} if key else own
+    return {**own, **{name: key for name, key in keys.items() if key}}
 
 
 def irc_directory(executable: Path, program: Path, system: Path = SYSTEM_BIN) -> Path:
@@ -46,6 +46,13 @@ def irc_directory(executable: Path, program: Path, system: Path = SYSTEM_BIN) ->
     raise UnavailableError("the program 'irc' is not installed", hint="install culture again")
 
 
+def own_directory(nick: str, env: Mapping[str, str]) -> Path:
+    """Where an agent's own files are: its queue, and its work where nothing else is configured."""
+    # A unit's state directory is the agent's alone; a person's is that of all agents.
+    state = state_dir("", env)
+    return state if env.get("STATE_DIRECTORY") else state / "agents" / nick
+
+
 def working_directory(configured: str, nick: str, env: Mapping[str, str]) -> Path:
     """What is configured, else one of its own, apart from what its backend keeps in its home."""
     if configured:
@@ -53,9 +60,7 @@ def working_directory(configured: str, nick: str, env: Mapping[str, str]) -> Pat
             what = f"directory '{configured}' of agent '{nick}' is not there"
             raise ConfigError([Problem("agents.yaml", what, f"mkdir {configured}")])
         return Path(configured)
-    # A unit's state directory is the agent's alone; a person's is that of all agents.
-    state = state_dir("", env)
-    own = state if env.get("STATE_DIRECTORY") else state / "agents" / nick
+    own = own_directory(nick, env)
     try:
         (own / "work").mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

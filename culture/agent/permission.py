@@ -4,8 +4,13 @@ The backends have rules of their own, by the beginning of a command. They see th
 `$(…)`, but let variables pass: `irc send '#ops' "$SECRET"` begins like any other call of the skill.
 """
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Collection, Iterator
 from typing import Final
+
+from culture.agent.contract import Judge, PermissionRequest
+
+log = logging.getLogger(__name__)
 
 REFUSAL: Final = (
     "not allowed: this agent may only run a single plain `irc` command, such as irc send '#channel' 'text'. "
@@ -14,6 +19,27 @@ REFUSAL: Final = (
 
 # What stands for itself outside quotes in every POSIX shell. Everything else must be quoted.
 _PLAIN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:,@%+=^")
+
+
+def only_irc(tools: Collection[str] = ()) -> Judge:
+    """Lets pass the skill's program and these tools of the daemon, and refuses everything else."""
+
+    async def judge(request: PermissionRequest) -> tuple[bool, str]:
+        allowed = request.tool in tools or is_irc_command(request.command)
+        return allowed, "" if allowed else REFUSAL
+
+    return judge
+
+
+async def judged(judge: Judge | None, request: PermissionRequest) -> tuple[bool, str]:
+    """Whether it may, and why not. What cannot be judged may not: no backend goes by rules of its own."""
+    if judge is None:
+        return True, ""
+    try:
+        return await judge(request)
+    except Exception:
+        log.exception("could not judge a call of %s, which is refused", request.tool)
+        return False, "not allowed: nobody could judge it"
 
 
 def is_irc_command(command: str) -> bool:

@@ -27,7 +27,11 @@ def test_the_skill_documents_the_verbs_that_an_agent_needs():
 
 def test_the_session_finds_its_skill_and_its_socket():
     env = session_environment(
-        "spark-claude", Path("/run/x.sock"), Path("/venv/bin"), "", {"PATH": "/usr/bin"}
+        "spark-claude",
+        Path("/run/x.sock"),
+        Path("/venv/bin"),
+        {"ANTHROPIC_API_KEY": ""},
+        {"PATH": "/usr/bin"},
     )
 
     assert env == {
@@ -38,9 +42,9 @@ def test_the_session_finds_its_skill_and_its_socket():
 
 
 def test_a_key_is_given_to_the_session_alone():
-    env = session_environment("spark-claude", Path("/s"), Path("/b"), "sk-1", {})
+    env = session_environment("spark-claude", Path("/s"), Path("/b"), {"CLINE_API_KEY": "sk-1"}, {})
 
-    assert env["ANTHROPIC_API_KEY"] == "sk-1"
+    assert env["CLINE_API_KEY"] == "sk-1"
 
 
 def test_what_the_manager_told_us_stays_with_us():

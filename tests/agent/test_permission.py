@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culture.agent.permission import is_irc_command, plain_words
+from culture.agent.contract import PermissionRequest
+from culture.agent.permission import REFUSAL, is_irc_command, judged, only_irc, plain_words
 
 
 @pytest.mark.parametrize(
@@ -100,3 +101,32 @@ def test_what_is_allowed_is_to_a_shell_exactly_what_it_seems(tail):
 
     assert shell.stdout.decode().split("\0")[:-1] == words
     assert shell.stderr == b""
+
+
+TOUCH = PermissionRequest("Bash", "touch owned", {"command": "touch owned"})
+SPEAK = PermissionRequest("irc_send", "", {"text": "hello"})
+
+
+async def test_deny_lets_pass_the_skill_and_the_tools_of_the_daemon():
+    judge = only_irc(["irc_send"])
+
+    assert await judge(PermissionRequest("shell", "irc whoami", {})) == (True, "")
+    assert await judge(SPEAK) == (True, "")
+    assert await judge(TOUCH) == (False, REFUSAL)
+    assert await only_irc()(SPEAK) == (False, REFUSAL)
+
+
+async def test_without_a_judge_everything_may_be_done():
+    assert await judged(None, TOUCH) == (True, "")
+    assert await judged(only_irc(), TOUCH) == (False, REFUSAL)
+
+
+async def test_what_cannot_be_judged_may_not_be_done(caplog):
+    async def judge(request):
+        raise RuntimeError("a bug of ours")
+
+    allowed, reason = await judged(judge, TOUCH)
+
+    assert not allowed
+    assert reason.startswith("not allowed")
+    assert "a bug of ours" in caplog.text

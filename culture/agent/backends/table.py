@@ -2,6 +2,10 @@
 
 from collections.abc import Callable
 
+from culture.agent.backends.acp import runner as acp
+from culture.agent.backends.codex import runner as codex
+from culture.agent.backends.codex import settings
+from culture.agent.backends.copilot import runner as copilot
 from culture.agent.contract import AgentRunnerBase, SessionSpec
 from culture.errors import UnavailableError
 
@@ -16,4 +20,17 @@ def _claude(spec: SessionSpec) -> AgentRunnerBase:
     return ClaudeRunner(spec)
 
 
-BACKENDS: dict[str, Callable[[SessionSpec], AgentRunnerBase]] = {"claude": _claude}
+# What each program reads its key from, unless agents.yaml says otherwise.
+KEY_VARIABLES = {
+    "acp": "ANTHROPIC_API_KEY",
+    "claude": "ANTHROPIC_API_KEY",
+    "codex": settings.KEY,
+    "copilot": "COPILOT_GITHUB_TOKEN",
+}
+
+BACKENDS: dict[str, Callable[[SessionSpec], AgentRunnerBase]] = {
+    "acp": acp.make_runner,
+    "claude": _claude,
+    "codex": codex.make_runner,
+    "copilot": copilot.make_runner,
+}

@@ -1,9 +1,9 @@
-"""Which Claude Code program runs: the one that the SDK brings, else `claude` on PATH."""
+"""Which Claude Code program runs: what is configured, else the SDK's own, else `claude` on PATH."""
 
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,12 +18,15 @@ _BUNDLED: Final = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
 _INSTALL: Final = "npm install -g @anthropic-ai/claude-code"
 
 
-def find_cli(env: Mapping[str, str], bundled: Path = _BUNDLED) -> Path:
-    if bundled.is_file():
+def find_cli(env: Mapping[str, str], command: Sequence[str] = (), bundled: Path = _BUNDLED) -> Path:
+    if len(command) > 1:
+        raise UnavailableError(f"claude takes no options in its command, found '{command[1]}'")
+    if not command and bundled.is_file():
         return bundled
-    found = shutil.which("claude", path=env.get("PATH"))
+    name = command[0] if command else "claude"
+    found = shutil.which(name, path=env.get("PATH"))
     if found is None:
-        raise UnavailableError("the Claude Code program 'claude' is not on PATH", hint=_INSTALL)
+        raise UnavailableError(f"the Claude Code program '{name}' is not on PATH", hint=_INSTALL)
     version = _version(found)
     if version < OLDEST:
         told = ".".join(map(str, version)) or "unknown"

@@ -32,17 +32,47 @@ def test_content_is_blocks_by_type():
 
 
 def test_a_result_costs_what_was_added_to_the_total():
-    told = messages.result(result(), cost_before_usd=0.375)
+    told = messages.result(result(), 0.375, None, asked=True)
 
-    assert (told["cost_usd"], told["duration_ms"], told["usage"]) == (0.125, 900, {"input_tokens": 7})
-    assert messages.result(result(total_cost_usd=None), 0.375)["cost_usd"] is None
+    assert (told["cost_usd"], told["duration_ms"]) == (0.125, 900)
+    assert messages.result(result(), None, None, asked=True)["cost_usd"] is None
+    assert messages.result(result(total_cost_usd=None), 0.375, None, asked=True)["cost_usd"] is None
+
+
+def test_what_came_from_the_cache_is_among_what_the_model_was_given():
+    used = {
+        "input_tokens": 7,
+        "cache_creation_input_tokens": 20,
+        "cache_read_input_tokens": 300,
+        "output_tokens": 4,
+    }
+
+    told = messages.result(result(usage=used), 0.0, None, asked=True)
+
+    assert told["usage"] == {"input_tokens": 327, "cached_tokens": 300, "output_tokens": 4}
+    assert messages.result(result(usage=None), 0.0, None, asked=True)["usage"] == {}
+
+
+def test_the_context_is_as_full_as_the_last_reply_says():
+    used = {
+        "input_tokens": 40,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 50,
+        "output_tokens": 10,
+    }
+    last = AssistantMessage([], "opus", usage=used)
+    ended = result(model_usage={"haiku": {"contextWindow": 10}, "opus": {"contextWindow": 1000}})
+
+    assert messages.result(ended, 0.0, last, asked=True)["context"] == 0.1
+    assert messages.result(ended, 0.0, None, asked=True)["context"] is None
+    assert messages.result(result(), 0.0, last, asked=True)["context"] is None
 
 
 @pytest.mark.parametrize(
     ("origin", "asked"), [(None, True), ({"kind": "human"}, True), ({"kind": "task-notification"}, False)]
 )
 def test_a_turn_that_the_backend_began_itself_was_not_asked_for(origin, asked):
-    assert messages.result(result(origin=origin), 0.0)["asked"] is asked
+    assert messages.is_asked(result(origin=origin)) is asked
 
 
 @pytest.mark.parametrize(
@@ -52,22 +82,11 @@ def test_a_turn_that_the_backend_began_itself_was_not_asked_for(origin, asked):
         ({"api_error_status": 418}, "an error of the API of the model (status 418)"),
         ({"subtype": "error_max_turns", "errors": ["too many\nturns"]}, "too many turns"),
         ({"subtype": "error_during_execution"}, "error_during_execution"),
+        ({"subtype": "error_during_execution", "terminal_reason": "aborted_streaming"}, "interrupted"),
     ],
 )
 def test_a_failure_is_told_in_one_line(values, error):
-    told = messages.result(result(is_error=True, **values), 0.0)
+    told = messages.result(result(is_error=True, **values), 0.0, None, asked=True)
 
     assert (told["failed"], told["error"]) == (True, error)
-
-
-@pytest.mark.parametrize(
-    ("code", "words", "error"),
-    [
-        (-9, [], "the claude program was killed by signal 9"),
-        (1, ["first", "no such model"], "the claude program ended with status 1: no such model"),
-    ],
-)
-def test_a_crash_is_the_result_of_the_turn_it_cut_short(code, words, error):
-    told = messages.crash(code, words)
-
-    assert (told["failed"], told["asked"], told["error"]) == (True, True, error)
+    assert told["status"] == values.get("api_error_status")

@@ -1,0 +1,39 @@
+"""What an agent asks before it does something, as a question to the judge, and the answer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from culture.agent.backends.acp.tools import own_name
+from culture.agent.contract import PermissionRequest
+
+CANCELLED: Final = {"outcome": {"outcome": "cancelled"}}
+
+
+def request_of(asked: Mapping[str, Any], known: Mapping[str, Any]) -> PermissionRequest:
+    """`known` is what was reported of the same tool call before."""
+    call = asked["toolCall"]
+    given = call.get("rawInput")
+    given = given if isinstance(given, dict) and given else known.get("input", {})
+    name = str(call.get("name") or known.get("name") or call.get("title") or "")
+    return PermissionRequest(own_name(name), _command(given) if call.get("kind") == "execute" else "", given)
+
+
+def _command(given: Mapping[str, Any]) -> str:
+    match given:
+        case {"command": str(command)}:
+            return command
+        case {"commands": [*commands]} if all(isinstance(each, str) for each in commands):
+            # More than one is not one; whoever judges them sees all of them.
+            return "\n".join(commands)
+        case _:
+            return ""
+
+
+def outcome(options: Sequence[Mapping[str, Any]], *, allowed: bool) -> dict[str, Any]:
+    """For this once: what is allowed for always is written into the agent's settings, and not asked again."""
+    kinds = ("allow_once",) if allowed else ("reject_once", "reject_always")
+    for kind in kinds:
+        for option in options:
+            if option.get("kind") == kind:
+                return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
+    return CANCELLED

@@ -1,0 +1,179 @@
+"""The agents that are known to speak ACP: what starts each of them, and what it has to be told."""
+
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from culture.agent.contract import SessionSpec
+from culture.errors import NotAllowedError, UnavailableError
+
+# White space is what it is for JavaScript, in which these agents are written.
+_COMMAND: Final = re.compile(r"[\s\ufeff]*/")
+_FILE: Final = re.compile(r"(^|[\s\ufeff])@")
+# Takes no room and is no white space.
+_WORD_JOINER: Final = "\u2060"
+
+
+def no_command(text: str) -> str:
+    """Agents run a prompt that begins with a slash, and some swallow it if they do not know the command."""
+    return f"This is text, not a command:\n{text}" if _COMMAND.match(text) else text
+
+
+def _no_file(text: str) -> str:
+    """Cline puts the content of a file of its directory behind a prompt that names it as `@file`."""
+    return _FILE.sub(rf"\1{_WORD_JOINER}@", no_command(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How an agent is made to keep to the contract."""
+
+    arguments: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    # For `_meta` of session/new: extensions of the agent's own.
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    # The same, for an agent that otherwise takes its own commands for text.
+    commanding_meta: Mapping[str, Any] | None = None
+    mode: str = ""
+    # What makes a prompt text and nothing but text.
+    neutral: Callable[[str], str] = no_command
+    # Whether the agent has the briefing by now; otherwise it comes with the first prompt.
+    is_briefed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    command: tuple[str, ...]
+    # In the registry of npm.
+    package: str
+    set_up: Callable[[SessionSpec], Setup]
+    # An older one may not know what it is set up with, and run what it takes for a command.
+    oldest: tuple[int, int]
+    # Whether it asks before everything it does, once it is set up for it.
+    asks: bool
+    # What it sums up its context by; empty: only if it advertises such a command.
+    compact: str = ""
+
+    @property
+    def install(self) -> str:
+        # By itself npm takes the newest one that knows the host's Node, which may be years old.
+        return f"npm install -g {self.package}@latest"
+
+
+def _claude(spec: SessionSpec) -> Setup:
+    options: dict[str, Any] = {
+        # After each turn it would ask the model what a person may want to say next.
+        "promptSuggestions": False,
+    }
+    # Tools that are not its own would hide behind a search.
+    env = {"ENABLE_TOOL_SEARCH": "false"}
+    if spec.judge is not None:
+        # Settings could allow more, or run programs of their own; and `ls` is otherwise run unasked.
+        rules = {"permissions": {"ask": ["Bash"]}}
+        options |= {"settingSources": [], "strictMcpConfig": True, "tools": ["Bash"], "settings": rules}
+        env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
+    briefing = {"append": spec.briefing}
+    return Setup(
+        env=env,
+        # Prompts come from IRC: `/compact` and `@/etc/passwd` in them are text.
+        meta={"systemPrompt": briefing, "claudeCode": {"options": {**options, "verbatimPrompts": True}}},
+        commanding_meta={"systemPrompt": briefing, "claudeCode": {"options": options}},
+        neutral=lambda text: text,
+        is_briefed=True,
+    )
+
+
+def _opencode(spec: SessionSpec) -> Setup:
+    env = {
+        # It serves HTTP on loopback, to everybody on the host who knows this.
+        "OPENCODE_SERVER_PASSWORD": secrets.token_urlsafe(),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    }
+    if spec.judge is not None:
+        # What lies in the directory could allow more.
+        env |= {"OPENCODE_PERMISSION": '{"*":"ask"}', "OPENCODE_DISABLE_PROJECT_CONFIG": "1"}
+    return Setup(env=env)
+
+
+def _cline(spec: SessionSpec) -> Setup:
+    return Setup(
+        arguments=() if spec.judge is None else ("--auto-approve", "false"),
+        # Otherwise it starts a daemon that outlives it, and shares it with every other cline on the host.
+        env={"CLINE_SESSION_BACKEND_MODE": "local"},
+        neutral=_no_file,
+    )
+
+
+def _codex(spec: SessionSpec) -> Setup:
+    # Its own sandbox would keep it from the socket of its skill; the unit's holds it.
+    return Setup(mode="agent-full-access")
+
+
+PROFILES: Final = {
+    "opencode": Profile(
+        ("opencode", "acp"), "opencode-ai", _opencode, oldest=(1, 18), asks=True, compact="/compact"
+    ),
+    "cline": Profile(("cline", "--acp"), "cline", _cline, oldest=(3, 0), asks=True),
+    "claude-agent-acp": Profile(
+        ("claude-agent-acp",),
+        "@agentclientprotocol/claude-agent-acp",
+        _claude,
+        oldest=(0, 99),
+        asks=True,
+        compact="/compact",
+    ),
+    # Runs what it takes for harmless unasked.
+    "codex-acp": Profile(
+        ("codex-acp",),
+        "@agentclientprotocol/codex-acp",
+        _codex,
+        oldest=(2, 6),
+        asks=False,
+        compact="/compact",
+    ),
+}
+DEFAULT: Final = "opencode"
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What is to be started, and how it is treated."""
+
+    name: str
+    command: tuple[str, ...]
+    setup: Setup
+    compact: str = ""
+    install: str = ""
+    oldest: tuple[int, ...] = ()
+
+    def check(self, version: str) -> None:
+        """By what it tells of itself."""
+        found = tuple(map(int, re.findall(r"\d+", version)[:2]))
+        if found < self.oldest:
+            oldest = ".".join(map(str, self.oldest))
+            raise UnavailableError(
+                f"{self.name} has version {version or 'unknown'}; at least {oldest} is needed",
+                hint=self.install,
+            )
+
+
+def choose(spec: SessionSpec) -> Agent:
+    """By the name of a profile, or by a command, which is a profile's if its program has that name."""
+    command = spec.command or (DEFAULT,)
+    name = Path(command[0]).name
+    profile = PROFILES.get(name)
+    if spec.judge is not None and not (profile and profile.asks):
+        known = ", ".join(name for name, profile in PROFILES.items() if profile.asks)
+        raise NotAllowedError(
+            f"permission_mode 'deny' needs an agent that asks before all it does; '{name}' may not",
+            hint=f"these ask: {known}",
+        )
+    if profile is None:
+        return Agent(name, command, Setup())
+    setup = profile.set_up(spec)
+    whole = profile.command if len(command) == 1 and command[0] == name else command
+    command = (*whole, *setup.arguments)
+    return Agent(name, command, setup, profile.compact, profile.install, profile.oldest)

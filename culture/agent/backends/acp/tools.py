@@ -1,0 +1,31 @@
+"""The irc skill as tools of an agent over ACP: a program of its own, since ACP hands over no others."""
+
+import shutil
+from typing import Any, Final
+
+from culture.agent.backends.program import MARK
+from culture.agent.contract import SessionSpec
+
+SERVER: Final = "culture"
+# How agents spell the name of such a tool: the first of these is that of Claude Code, the other opencode's.
+_PREFIXES: Final = (f"mcp__{SERVER}__", f"{SERVER}_")
+# Some agents give a server no more of their environment than this.
+_NEEDED: Final = ("CULTURE_NICK", "CULTURE_SOCKET")
+
+
+def servers(spec: SessionSpec, mark: str) -> list[dict[str, Any]]:
+    """For session/new: none if there are no tools to be offered, or nowhere to reach the daemon."""
+    program = shutil.which("irc", path=spec.env.get("PATH"))
+    if not spec.tools or program is None or not all(name in spec.env for name in _NEEDED):
+        return []
+    env = {**{name: spec.env[name] for name in _NEEDED}, MARK: mark}
+    variables = [{"name": name, "value": value} for name, value in env.items()]
+    return [{"name": SERVER, "command": program, "args": ["mcp"], "env": variables}]
+
+
+def own_name(tool: str) -> str:
+    """What the daemon calls a tool that the agent calls so."""
+    for prefix in _PREFIXES:
+        if tool.startswith(prefix):
+            return tool.removeprefix(prefix)
+    return tool

@@ -1,0 +1,1 @@
+"""GitHub Copilot: one resident session of the real CLI, spoken with as its own SDKs do."""

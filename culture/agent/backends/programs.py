@@ -1,0 +1,93 @@
+"""Which program runs each kind of agent, where it is on this host, and how to get it."""
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from culture.agent.backends.acp.profiles import PROFILES
+from culture.agent.backends.codex import settings as codex
+from culture.agent.backends.copilot import runner as copilot
+
+VERSION_TIMEOUT_S: Final = 30.0
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    # `agent` in agents.yaml.
+    agent: str
+    # The program's name on PATH. For acp also what stands in `acp_command`.
+    program: str
+    # What puts it there, for people to type.
+    install: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    path: Path
+    # Empty if it does not tell.
+    version: str
+
+
+WANTED: Final = (
+    Wanted("claude", "claude", "apt install culture-claude, or pip install 'culture[claude]'"),
+    Wanted("codex", codex.PROGRAM, codex.INSTALL),
+    Wanted("copilot", "copilot", copilot.INSTALL),
+    *(Wanted("acp", name, profile.install) for name, profile in PROFILES.items()),
+)
+
+
+def find(wanted: Wanted, path: str | None, modules: Iterable[Path] = ()) -> Found | None:
+    """`modules` are directories with Python packages besides those that this program sees."""
+    if wanted.agent == "claude":
+        package = _package("claude_agent_sdk", modules)
+        if package is None:
+            # The program alone will not do.
+            return None
+        bundled = package / "_bundled" / "claude"
+        if bundled.is_file():
+            return Found(bundled, _asked(bundled))
+    found = shutil.which(wanted.program, path=path)
+    return Found(Path(found), _written(Path(found).resolve()) or _asked(Path(found))) if found else None
+
+
+def _package(name: str, modules: Iterable[Path]) -> Path | None:
+    for place in modules:
+        if (place / name).is_dir():
+            return place / name
+    spec = importlib.util.find_spec(name)
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+def _written(program: Path) -> str:
+    """What npm wrote: starting some of these takes seconds, and leaves a daemon behind."""
+    for directory in program.parents:
+        try:
+            package = json.loads((directory / "package.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(package, dict) and "version" in package:
+            return str(package["version"])
+    return ""
+
+
+def _asked(program: Path) -> str:
+    try:
+        answer = subprocess.run(
+            [program, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=VERSION_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    told = _VERSION.search(answer.stdout)
+    return told[0] if told else ""
