@@ -1,38 +1,104 @@
 """Whether something said concerns an agent, so that it is worth a turn. Everything else costs nothing."""
 
-from enum import Enum, auto
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Literal
 
 from culture.client.events import Said
-from culture.names import fold
-from culture.protocol.mentions import is_mentioned
+from culture.config.agents import AgentConfig
+from culture.names import Folded, fold
+from culture.protocol.masks import is_match
+from culture.protocol.mentions import find_mentions
 
 _CTCP = "\x01"
 ACTION = _CTCP + "ACTION "
+EVERYONE: Final = "all"
+_REPLY: Final = "+draft/reply"
+# On what a bot says (IRCv3 bot-mode).
+_BOT: Final = "bot"
+_ACCOUNT: Final = "account"
+_OF_ACCOUNT: Final = "account:"
 
 
-class Concern(Enum):
-    MENTION = auto()
-    DIRECT = auto()
+class Concern(StrEnum):
+    """Why something is worth a turn."""
+
+    DIRECT = "direct"
+    MENTION = "mention"
+    REPLY = "reply"
+    NAME = "name"
+    GROUP = "group"
 
 
-def concern_of(said: Said, own_nick: str) -> Concern | None:
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """What an agent listens to."""
+
+    # Nicks as masks, and accounts as `account:` with a mask.
+    allow_from: tuple[str, ...] = ("*",)
+    # What calls it as `@name`, besides its nick: other names of its own, and those of groups that it is in.
+    names: Mapping[Folded, Concern] = field(default_factory=lambda: {fold(EVERYONE): Concern.GROUP})
+    # Whether agents that are no operators of the channel may call a group, too.
+    groups_from: Literal["people", "everyone"] = "people"
+
+
+def attention_of(config: AgentConfig) -> Attention:
+    groups = {fold(name): Concern.GROUP for name in (EVERYONE, *config.tags)}
+    own = {fold(name): Concern.NAME for name in config.wake_on}
+    return Attention(config.allow_from, groups | own, config.groups_from)
+
+
+def concern_of(
+    said: Said,
+    own_nick: str,
+    attention: Attention,
+    own_messages: Container[str] = (),
+    is_operator: Callable[[str, str], bool] = lambda channel, nick: False,
+) -> Concern | None:
     """Why an agent must look at this, or None.
 
     A NOTICE never starts a turn, whoever sends it: programs do not answer notices (RFC 2812 section
     3.3.2), which is what keeps two of them from talking to each other without end.
     """
-    if said.is_notice or said.is_from_server or fold(said.sender) == fold(own_nick):
+    if not is_speech(said, own_nick):
         return None
-    # Clients ask each other for versions and times by CTCP, unseen by people. Only /me is speech.
-    if said.text.startswith(_CTCP) and not said.text.startswith(ACTION):
+    concern = _concern(said, own_nick, attention, own_messages)
+    if concern is None or not _may_start_a_turn(said, attention.allow_from):
         return None
+    if concern is Concern.GROUP and _BOT in said.tags and attention.groups_from == "people":
+        return concern if is_operator(said.channel or "", said.sender) else None
+    return concern
+
+
+def _concern(said: Said, own_nick: str, attention: Attention, own_messages: Container[str]) -> Concern | None:
     if said.channel is None:
         return Concern.DIRECT
-    return Concern.MENTION if _is_called(said, own_nick) else None
+    if said.calls(own_nick):
+        return Concern.MENTION
+    if said.tags.get(_REPLY) in own_messages:
+        return Concern.REPLY
+    called = find_mentions(said.text, lambda name: name if name in attention.names else None)
+    concerns = {attention.names[fold(name)] for name in called}
+    return next((each for each in (Concern.NAME, Concern.GROUP) if each in concerns), None)
 
 
-def _is_called(said: Said, own_nick: str) -> bool:
-    """The server knows better than the text, where it says: it has seen who has which nick."""
-    if said.mentions is None:
-        return is_mentioned(said.text, own_nick)
-    return fold(own_nick) in map(fold, said.mentions)
+def is_speech(said: Said, own_nick: str) -> bool:
+    """Whether somebody else says something that could be answered."""
+    if said.is_notice or said.is_from_server or fold(said.sender) == fold(own_nick):
+        return False
+    # Clients ask each other for versions and times by CTCP, unseen by people. Only /me is speech.
+    return not said.text.startswith(_CTCP) or said.text.startswith(ACTION)
+
+
+def _may_start_a_turn(said: Said, allow_from: Iterable[str]) -> bool:
+    account = said.tags.get(_ACCOUNT, "")
+    for allowed in allow_from:
+        if allowed.startswith(_OF_ACCOUNT):
+            if account and is_match(allowed.removeprefix(_OF_ACCOUNT), account):
+                return True
+        # A nick with a slash is that of somebody elsewhere, for whom another speaks (draft/relaymsg): they
+        # are allowed by name, not along with everybody who is here.
+        elif ("/" in said.sender) <= ("/" in allowed) and is_match(allowed, said.sender):
+            return True
+    return False

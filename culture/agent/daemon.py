@@ -1,31 +1,48 @@
 """One agent: its IRC client, its skill's socket and its backend, wired together."""
 
 import asyncio
+import contextlib
 import secrets
 import socket
+import ssl
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import date
+from pathlib import Path
 from typing import Any, Final
 
 from culture.agent import status
-from culture.agent.attention import concern_of
-from culture.agent.buffers import Buffers, Heard, Reading
+from culture.agent.alerts import Alert, Kind
+from culture.agent.answering import Answering
+from culture.agent.attention import attention_of
+from culture.agent.buffers import Buffers
 from culture.agent.commands import run_command
-from culture.agent.contract import AgentRunnerBase, Message
+from culture.agent.contract import Message, SupervisorBase
+from culture.agent.desk import Desk
+from culture.agent.ears import Ears
+from culture.agent.gate import Gate, OpenGate
+from culture.agent.identity import NO_PASSWORDS, Passwords, identity_of
 from culture.agent.ipc import IpcServer
-from culture.agent.prompt import format_prompt, neutral, spoken
 from culture.agent.story import Story
-from culture.agent.turns import Request, Turns
-from culture.client.client import Client
-from culture.client.events import Event, Joined, Left, Refused, Registered, Said
-from culture.client.registration import Identity
-from culture.client.session import Kind
+from culture.agent.turns import Turns
+from culture.agent.upkeep import MakeRunner, Upkeep
+from culture.agent.voice import Voice
+from culture.agent.whispers import Whispers
+from culture.client.client import Client, Sent
+from culture.client.events import Echoed, Event, Joined, Left, Refused, Registered, Said
+from culture.client.session import Kind as Speech
 from culture.config.address import Address
-from culture.config.agents import AgentConfig
-from culture.errors import CultureError, TemporaryError
-from culture.protocol.render import format_time
+from culture.config.agents import AgentConfig, TurnsConfig
+from culture.errors import CultureError
+from culture.names import fold
+from culture.store.agent.file import AgentFile
+from culture.store.agent.queue import State
+from culture.store.agent.spending import Use
 
 _TOLD_BYTES: Final = 300
+_DONE_SHOWN: Final = 20
+_DIRECTORY: Final = "directory"
+_CHANNELS: Final = "channels"
 
 
 class AgentDaemon:
@@ -35,30 +52,83 @@ class AgentDaemon:
         self,
         config: AgentConfig,
         address: Address,
-        runner: AgentRunnerBase,
+        make_runner: MakeRunner,
         ipc: socket.socket,
+        file: AgentFile,
+        directory: Path,
         *,
-        password: str = "",
+        limits: TurnsConfig,
+        passwords: Passwords = NO_PASSWORDS,
+        tls: ssl.SSLContext | None = None,
         buffer_size: int = 500,
         is_rehearsing: bool = False,
+        gate: Gate | None = None,
+        supervisor: SupervisorBase | None = None,
         on_status: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._config = config
         self._on_status = on_status
-        self._story = Story(config.nick, config.agent, is_rehearsing=is_rehearsing)
-        self._buffers = Buffers(buffer_size)
+        self._file = file
+        if config.fresh:
+            file.keep(_DIRECTORY, "")
+            file.keep(_CHANNELS, "")
+        self._channels = list(dict.fromkeys([*config.channels, *file.kept(_CHANNELS).splitlines()]))
+        self._is_rehearsing = is_rehearsing
+        self._supervisor = supervisor
+        self._story = Story(config.nick, config.agent)
+        buffers = Buffers(buffer_size, on_read=file.hearing.set_read)
         self._turns = Turns(clock=time.monotonic, new_id=lambda: secrets.token_hex(2))
-        identity = Identity(config.nick, config.agent, f"{config.agent} agent", password)
-        self._client = Client(address, identity, config.channels, self._received, self._went_down)
+        self._client = Client(
+            address, identity_of(config, passwords), self._channels, self._received, self._went_down, tls=tls
+        )
+        self._upkeep = Upkeep(
+            make_runner,
+            file,
+            limits,
+            config.agent,
+            clock=time.monotonic,
+            on_message=self._runner_said,
+            on_started=self._started,
+            on_crash=self._crashed,
+            on_paused=self._paused,
+        )
+        self._answering = Answering(
+            file,
+            self._upkeep,
+            self._turns,
+            limits,
+            gate or OpenGate(),
+            self._story,
+            self._alert,
+            clock=time.monotonic,
+            wall_clock=time.time,
+            today=_today,
+            on_change=self._tell_status,
+        )
+        self._desk = Desk(self._client, buffers, self, Path(file.kept(_DIRECTORY) or directory))
+        self._ears = Ears(
+            self._client,
+            file,
+            buffers,
+            attention_of(config),
+            self._desk.questions,
+            self._answering,
+            limits.expiry_s,
+            on_status_asked=lambda place: self._say_notice(place, self.status()),
+            on_error=self.stop,
+        )
+        self._voice = Voice(self._client, self._ears)
+        self.whispers = Whispers()
         self._ipc_socket = ipc
-        self._ipc = IpcServer(lambda request: run_command(self, request))
-        self._runner = runner
-        runner.on_message = self._runner_said
-        runner.on_exit = self._runner_exited
+        self._ipc = IpcServer(self.handle, self.whispers)
+        if supervisor is not None:
+            supervisor.on_whisper = self._whispered
         self._registered = asyncio.Event()
-        self._woken = asyncio.Event()
         self._ended: asyncio.Future[CultureError | None] = asyncio.get_running_loop().create_future()
+        self._tasks: asyncio.TaskGroup | None = None
         self._is_started = False
+        self._context: float | None = None
+        self._last_error = ""
 
     @property
     def is_alive(self) -> bool:
@@ -68,6 +138,7 @@ class AgentDaemon:
     async def run(self, on_ready: Callable[[], None], on_stop: Callable[[], None] = lambda: None) -> None:
         """Raises what ended it, unless that was `stop`."""
         async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
             irc = tasks.create_task(self._or_end(self._client.run()))
             work = tasks.create_task(self._or_end(self._work(on_ready)))
             why = await self._ended
@@ -95,128 +166,218 @@ class AgentDaemon:
         await self._registered.wait()
         await self._ipc.start(self._ipc_socket)
         self._on_status(f"starting {self._config.agent}")
-        await self._runner.start()
-        self._story.session_started()
+        if self._supervisor is not None:
+            await self._supervisor.start()
+        await self._upkeep.start(fresh=self._config.fresh)
         self._is_started = True
         on_ready()
         self._tell_status()
-        while True:
-            await self._woken.wait()
-            self._woken.clear()
-            await self._begin_turn()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._or_end(self._upkeep.run()))
+            tasks.create_task(self._or_end(self._answering.run()))
 
     async def _shut_down(self, why: CultureError | None) -> None:
-        self._give_up(str(why) if why else "the agent is being stopped")
-        await self._runner.stop()
+        self._answering.stop()
+        await self._upkeep.stop()
+        # On a full disk the next process does it.
+        with contextlib.suppress(CultureError):
+            self._answering.stopped()
+        if self._supervisor is not None:
+            await self._supervisor.stop()
         await self._ipc.stop()
         self._client.quit("stopping" if why is None else "restarting")
+        self._ears.close()
 
     # What comes from IRC
 
     def _received(self, event: Event) -> None:
+        try:
+            self._take(event)
+        except CultureError as error:
+            # Our file cannot be written. What was said is heard again by the next process.
+            self.stop(error)
+
+    def _take(self, event: Event) -> None:
         match event:
-            case Said(is_from_server=False):
-                self._said(event)
+            case Said(is_from_server=False) | Echoed():
+                self._ears.received(event)
             case Registered(nick, server):
-                self._registered.set()
                 self._story.connected(server, self._client.address, nick)
-                self._tell_status()
-            case Joined(nick) if nick == self._client.nick:
+                self._ears.connected()
+                assert self._tasks is not None
+                self._tasks.create_task(self._or_end(self._hear_what_was_missed()))
+            case Joined(nick, channel) if nick == self._client.nick:
+                self._ears.received(event)
+                self._remember(channel, is_in=True)
                 self._tell_status()
             case Left(nick, channel, reason) if nick == self._client.nick:
                 self._story.not_in(channel, reason)
+                self._remember(channel, is_in=False)
                 self._tell_status()
             case Refused(_, about, text) if about in self._config.channels:
                 self._story.not_in(about, text)
             case _:
                 return
 
-    def _said(self, said: Said) -> None:
-        heard = Heard(said.time or _now(), neutral(said.sender), spoken(said.text))
-        self._buffers.add(said.channel or said.sender, heard)
-        if concern_of(said, self._client.nick) is not None:
-            self._turns.add(Request(said.sender, said.channel, format_prompt(said)))
-            self._woken.set()
-            self._tell_status()
+    def _remember(self, channel: str, *, is_in: bool) -> None:
+        """An agent that joined a channel by itself is in it after a restart, too."""
+        others = {name: None for name in self._channels if fold(name) != fold(channel)}
+        self._channels = [*others, channel] if is_in else [*others]
+        self._file.keep(_CHANNELS, "\n".join(self._channels))
+
+    async def _hear_what_was_missed(self) -> None:
+        try:
+            self._story.caught_up(await self._ears.catch_up())
+        except CultureError as error:
+            if not self._client.is_registered:
+                # Lost again; the next connection begins where this one did.
+                return
+            self._story.not_caught_up(error)
+        self._answering.caught_up()
+        self._registered.set()
 
     def _went_down(self, why: CultureError, wait_s: float) -> None:
+        self._answering.cut_off()
         self._story.connection_lost(self._client.address, why, wait_s)
         self._on_status(f"not connected: {why}; trying again in {wait_s:.0f} s")
 
-    # Turns
-
-    async def _begin_turn(self) -> None:
-        turn = self._turns.begin()
-        if turn is not None:
-            await self._runner.send_prompt(turn.request.prompt)
-            self._story.turn_began(turn)
-            self._tell_status()
+    # What comes from the backend
 
     async def _runner_said(self, message: Message) -> None:
-        # Here a supervisor will observe what the agent does.
-        match message:
-            case {"type": "result", "asked": False}:
-                self._story.unasked_turn_ended(message)
-            case {"type": "result", "failed": failed, "error": error, "cost_usd": cost_usd}:
-                self._end_turn(error or "no reason given" if failed else "", cost_usd)
+        try:
+            self._note_message(message)
+        except CultureError as error:
+            self.stop(error)
+        if self._supervisor is not None:
+            await self._supervisor.observe(message)
 
-    async def _runner_exited(self, code: int) -> None:
-        self.stop(
-            TemporaryError(f"{self._config.agent} ended with status {code}", hint="see the lines above")
+    def _note_message(self, message: Message) -> None:
+        match message:
+            case {"type": "assistant", "content": content} if self._turns.current is not None:
+                self._turns.current.shows_life(time.monotonic(), content)
+            case {"type": "result", "asked": False}:
+                use = self._use_of(message)
+                self._story.unasked_turn_ended(use, message["duration_ms"])
+                with self._file.at_once():
+                    self._file.spending.add(_today(), use)
+            case {"type": "result"}:
+                self._context = message["context"]
+                self._last_error = message["error"] if message["failed"] else self._last_error
+                self._answering.ended(message, self._use_of(message))
+                self._tell_status()
+
+    async def _whispered(self, text: str, kind: str) -> None:
+        self.whispers.add(text, kind)
+
+    def _use_of(self, result: Message) -> Use:
+        usage = result["usage"]
+        return Use(
+            usage.get("input_tokens", 0),
+            usage.get("cached_tokens", 0),
+            usage.get("output_tokens", 0),
+            # What a backend takes for its cost in a rehearsal is none.
+            None if self._is_rehearsing else result["cost_usd"],
         )
 
-    def _end_turn(self, error: str, cost_usd: float | None = None) -> None:
-        ended = self._turns.end(error)
-        if ended is None:
-            return
-        self._story.turn_ended(ended, cost_usd, is_stopping=self._ended.done())
-        if error:
-            self._tell(ended.turn.request, f"turn {ended.turn.id} failed: {error}")
-        self._woken.set()
+    def _started(self) -> None:
+        self._story.session_started()
+        self._answering.wake()
         self._tell_status()
 
-    def _give_up(self, why: str) -> None:
-        """Nobody who waits is left without a word."""
-        self._end_turn(why)
-        for request in self._turns.give_up():
-            self._tell(request, f"your message was not looked at: {why}")
-
-    def _tell(self, request: Request, text: str) -> None:
-        """In a NOTICE, so that an agent at the other end does not answer it."""
-        text = text.encode()[:_TOLD_BYTES].decode(errors="ignore")
+    def _crashed(self, why: str, again_s: float | None) -> None:
+        self._last_error = why
         try:
-            self._client.say(request.reply_to, f"{request.sender}: {text}", Kind.NOTICE)
+            self._answering.crashed(why, again_s)
         except CultureError as error:
-            self._story.not_told(request.reply_to, error)
+            self.stop(error)
+        self._tell_status()
+
+    def _paused(self, why: str) -> None:
+        hint = f"culturectl resume {self._config.nick}"
+        places = tuple(self._client.channels())
+        self._alert(Alert(Kind.PAUSED, f"paused: {why}; hint: {hint}", places))
+        self._tell_status()
+
+    def _alert(self, alert: Alert) -> None:
+        """Everything that is worth an alert passes here."""
+        self._story.alerted(alert)
+        text = f"{alert.senders}: {alert.text}" if alert.senders else alert.text
+        for place in alert.places:
+            self._say_notice(place, text)
+
+    def _say_notice(self, place: str, text: str) -> None:
+        """Not as a message, so that an agent at the other end does not answer it."""
+        try:
+            self._client.say(place, text.encode()[:_TOLD_BYTES].decode(errors="ignore"), Speech.NOTICE)
+        except CultureError as error:
+            self._story.not_told(place, error)
 
     def _tell_status(self) -> None:
         if self._is_started:
             self._on_status(self.status())
 
-    # What the skill asks for
+    # What the skill, and people by culturectl, ask for
 
-    async def say(self, target: str, text: str) -> list[str]:
-        lines = await self._client.send_message(target, text)
-        self._turns.spoke()
-        for line in lines:
-            self._buffers.add(target, Heard(_now(), self._client.nick, line))
-        return lines
+    async def handle(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """One request of the agent's socket, or of its tools."""
+        return await run_command(self._desk, request)
 
-    def read(self, conversation: str, limit: int) -> Reading:
-        return self._buffers.read(conversation, limit)
+    async def say(self, target: str, text: str) -> Sent:
+        return await self._voice.say(target, text)
 
-    def whoami(self) -> dict[str, Any]:
-        return {
-            "nick": self._client.nick,
-            "server": str(self._client.address),
-            "channels": self._client.channels(),
-            "connected": self._client.is_registered,
-        }
+    def works_in(self, directory: Path) -> None:
+        self._file.keep(_DIRECTORY, str(directory))
+
+    def pause(self, why: str) -> None:
+        self._upkeep.pause(why)
+        self._tell_status()
+
+    def resume(self) -> bool:
+        """Whether it was paused."""
+        was_paused = self._upkeep.resume()
+        if was_paused:
+            self._alert(Alert(Kind.RESUMED, "resumed", tuple(self._client.channels())))
+            self._answering.wake()
+            self._tell_status()
+        return was_paused
+
+    async def compact(self) -> None:
+        await self._upkeep.compact()
+
+    async def clear(self) -> None:
+        await self._upkeep.clear()
 
     def status(self) -> str:
-        return status.describe(self._turns, self._client.channels(), str(self._client.address))
+        return status.describe(
+            self._turns,
+            self._client.channels(),
+            str(self._client.address),
+            self._file.queue.count(State.QUEUED),
+            paused=self._upkeep.paused_because,
+            held_back=self._answering.held_back_by,
+        )
+
+    def queue_rows(self) -> list[dict[str, Any]]:
+        """What waits or is worked on, and what was done last."""
+        return [status.queue_row(entry) for entry in self._file.queue.last(_DONE_SHOWN)]
+
+    def status_screen(self) -> dict[str, Any]:
+        return {
+            **self._desk.whoami(),
+            "asks": self._desk.questions.targets(),
+            "status": self.status(),
+            "backend": self._config.agent,
+            "running": self._upkeep.is_running,
+            "paused": self._upkeep.paused_because,
+            "queue": {state.value: self._file.queue.count(state) for state in State},
+            "turn": status.turn_row(self._turns.current, time.monotonic()),
+            "session": self._upkeep.session_id,
+            "context": self._context,
+            "today": self._file.spending.on(_today())._asdict(),
+            "total": self._file.spending.in_total()._asdict(),
+            "last_error": self._last_error,
+        }
 
 
-def _now() -> str:
-    """In the form of server-time, for servers that do not say when."""
-    return format_time(time.time())
+def _today() -> str:
+    return date.today().isoformat()

@@ -1,19 +1,31 @@
-"""What an agent is doing, in one line for `systemctl status`."""
+"""What an agent is doing: in one line for `systemctl status`, and on one screen for `culturectl status`."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from culture.agent.turns import Ended, Turn, Turns
+from culture.protocol.render import format_time
+from culture.store.agent.queue import Entry
 
 
-def describe(turns: Turns, channels: Sequence[str], address: str) -> str:
-    return _busy(turns.current, len(turns.waiting)) if turns.current else _idle(turns, channels, address)
+def describe(
+    turns: Turns, channels: Sequence[str], address: str, waiting: int, paused: str = "", held_back: str = ""
+) -> str:
+    if paused:
+        return f"paused: {paused}{_waiting(waiting)}"
+    if turns.current:
+        return _busy(turns.current) + _waiting(waiting)
+    if held_back:
+        return f"held back: {held_back}{_waiting(waiting)}"
+    return _idle(turns, channels, address) + _waiting(waiting)
 
 
-def _busy(turn: Turn, waiting: int) -> str:
-    request = turn.request
-    return f"turn {turn.id} for {request.sender} {request.where}" + (
-        f"; {waiting} waiting" if waiting else ""
-    )
+def _waiting(count: int) -> str:
+    return f"; {count} waiting" if count else ""
+
+
+def _busy(turn: Turn) -> str:
+    return f"turn {turn.id} for {turn.senders} {turn.where}"
 
 
 def _idle(turns: Turns, channels: Sequence[str], address: str) -> str:
@@ -25,3 +37,24 @@ def _past(count: int, last: Ended) -> str:
     turns = "1 turn" if count == 1 else f"{count} turns"
     how = {"answered": "answered in", "silent": "ended without an answer after", "failed": "failed after"}
     return f"{turns}, last {how[last.outcome]} {last.duration_s:.1f} s"
+
+
+def queue_row(entry: Entry) -> dict[str, Any]:
+    question = entry.question
+    return {
+        "state": entry.state.value,
+        "said": format_time(question.said_ms / 1000),
+        "sender": question.sender,
+        "channel": question.channel,
+        "concern": question.concern,
+        "turn": entry.turn,
+        "tries": entry.tries,
+        "note": entry.note,
+        "text": question.text,
+    }
+
+
+def turn_row(turn: Turn | None, now_s: float) -> dict[str, Any] | None:
+    if turn is None:
+        return None
+    return {"id": turn.id, "for": turn.senders, "where": turn.where, "seconds": round(now_s - turn.began_s)}

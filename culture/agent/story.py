@@ -1,23 +1,30 @@
 """The story of an agent in the journal: one entry for each thing that began or ended. Never what was said."""
 
 import logging
-from typing import Any
+from typing import Any, Final
 
-from culture.agent.contract import Message
+from culture.agent.alerts import Alert, Kind
 from culture.agent.turns import Ended, Turn
 from culture.config.address import Address
 from culture.errors import CultureError
+from culture.store.agent.spending import Use
 from culture.systemd.journal import fields
 
 log = logging.getLogger(__name__)
 
+# A failed turn is not here: the entry about its end says it.
+_ALERTS: Final = {
+    Kind.CRASHED: logging.WARNING,
+    Kind.PAUSED: logging.ERROR,
+    Kind.RESUMED: logging.INFO,
+    Kind.GIVEN_UP: logging.WARNING,
+}
+
 
 class Story:
-    def __init__(self, nick: str, backend: str, *, is_rehearsing: bool) -> None:
+    def __init__(self, nick: str, backend: str) -> None:
         self._nick = nick
         self._backend = backend
-        # What a backend takes for its cost in a rehearsal is none.
-        self._has_cost = not is_rehearsing
 
     def connected(self, server: str, address: Address, nick: str) -> None:
         told = fields("connected", nick=nick, peer=address)
@@ -30,42 +37,59 @@ class Story:
     def not_in(self, channel: str, why: str) -> None:
         log.warning("not in %s: %s", channel, why, extra=fields(nick=self._nick, channel=channel))
 
+    def caught_up(self, missed: int) -> None:
+        if missed:
+            told = fields("caught-up", nick=self._nick)
+            log.info("caught up with %d messages", missed, extra=told)
+
+    def not_caught_up(self, why: CultureError) -> None:
+        log.warning("what was said meanwhile is not known: %s", why, extra=fields(nick=self._nick))
+
     def session_started(self) -> None:
         told = fields("session-started", nick=self._nick, backend=self._backend)
         log.info("%s session started", self._backend, extra=told)
 
+    def alerted(self, alert: Alert) -> None:
+        if alert.kind in _ALERTS:
+            told = fields(alert.kind, nick=self._nick, backend=self._backend)
+            log.log(_ALERTS[alert.kind], "%s", alert.text, extra=told)
+
     def turn_began(self, turn: Turn) -> None:
         told = fields("turn-began", **self._about(turn))
-        log.info("turn %s began for %s %s", turn.id, turn.request.sender, turn.request.where, extra=told)
+        log.info("turn %s began for %s %s", turn.id, turn.senders, turn.where, extra=told)
 
-    def turn_ended(self, ended: Ended, cost_usd: float | None, *, is_stopping: bool) -> None:
+    def turn_stalled(self, turn: Turn, patience_s: float) -> None:
+        text = "turn %s is interrupted: no sign of life for %.0f s"
+        log.warning(text, turn.id, patience_s, extra=fields(**self._about(turn)))
+
+    def turn_ended(self, ended: Ended, use: Use, *, is_expected: bool) -> None:
         told = fields(
             "turn-ended",
             **self._about(ended.turn),
             outcome=ended.outcome,
-            cost_usd=self._usd(cost_usd),
             duration_ms=round(ended.duration_s * 1000),
+            **_figures(use),
         )
         # Being stopped in the middle of a turn is nothing that anyone has to mend.
-        failed = logging.WARNING if is_stopping else logging.ERROR
-        cost = f", {cost_usd:.4f} USD" if cost_usd is not None and self._has_cost else ""
+        failed = logging.WARNING if is_expected else logging.ERROR
+        cost = f", {use.cost_usd:.4f} USD" if use.cost_usd is not None else ""
         error = f": {ended.error}" if ended.error else ""
         level = failed if ended.error else logging.INFO
         how = (ended.turn.id, ended.outcome, ended.duration_s, cost, error)
         log.log(level, "turn %s %s after %.1f s%s%s", *how, extra=told)
 
-    def unasked_turn_ended(self, result: Message) -> None:
-        cost, duration_ms = self._usd(result["cost_usd"]), result["duration_ms"]
-        told = fields(nick=self._nick, backend=self._backend, cost_usd=cost, duration_ms=duration_ms)
+    def unasked_turn_ended(self, use: Use, duration_ms: int) -> None:
+        told = fields(nick=self._nick, backend=self._backend, duration_ms=duration_ms, **_figures(use))
         log.info("%s ended a turn that nobody asked for", self._backend, extra=told)
 
     def not_told(self, target: str, why: CultureError) -> None:
         log.warning("could not tell %s: %s", target, why, extra=fields(nick=self._nick))
 
     def _about(self, turn: Turn) -> dict[str, Any]:
-        request = turn.request
-        who = {"nick": self._nick, "channel": request.channel, "peer": request.sender}
-        return {**who, "turn": turn.id, "backend": self._backend}
+        who = {"nick": self._nick, "channel": turn.question.channel, "peer": turn.question.sender}
+        return {**who, "turn": turn.id, "backend": self._backend, "msgid": turn.question.msgid}
 
-    def _usd(self, cost: float | None) -> str | None:
-        return f"{cost:.6f}" if cost is not None and self._has_cost else None
+
+def _figures(use: Use) -> dict[str, Any]:
+    cost = None if use.cost_usd is None else f"{use.cost_usd:.6f}"
+    return {**use._asdict(), "cost_usd": cost}

@@ -1,34 +1,53 @@
-"""The turns of an agent: who waits, which one runs, how they ended. One at a time."""
+"""The turns of an agent: which one runs, whether it lives, how the last one ended. One at a time."""
 
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
 
+from culture.store.agent.queue import Entry, Question
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Something said to the agent that is worth a turn."""
-
-    sender: str
-    # None for a direct message.
-    channel: str | None
-    prompt: str
-
-    @property
-    def reply_to(self) -> str:
-        return self.channel or self.sender
-
-    @property
-    def where(self) -> str:
-        return f"in {self.channel}" if self.channel else "in private"
+TOOL_PATIENCE: Final = 12
+"""How many times as long a turn may be silent while the agent uses a tool: a build takes its time."""
 
 
 @dataclass(slots=True)
 class Turn:
     id: str
-    request: Request
+    entries: tuple[Entry, ...]
     began_s: float
     has_spoken: bool = False
+    is_interrupted: bool = False
+    _sign_s: float = field(init=False)
+    _is_in_tool: bool = False
+
+    def __post_init__(self) -> None:
+        self._sign_s = self.began_s
+
+    @property
+    def question(self) -> Question:
+        """The first of those that are answered together."""
+        return self.entries[0].question
+
+    @property
+    def conversation(self) -> str:
+        return self.question.conversation
+
+    @property
+    def senders(self) -> str:
+        return ", ".join(dict.fromkeys(entry.question.sender for entry in self.entries))
+
+    @property
+    def where(self) -> str:
+        return f"in {self.question.channel}" if self.question.channel else "in private"
+
+    def shows_life(self, now_s: float, content: Sequence[dict[str, Any]] = ()) -> None:
+        """The backend did something, and this is what it is about to do."""
+        self._sign_s = now_s
+        self._is_in_tool = any(block["type"] == "tool_use" for block in content)
+
+    def stalls_at_s(self, patience_s: float) -> float:
+        """When it will have been silent for too long."""
+        return self._sign_s + patience_s * (TOOL_PATIENCE if self._is_in_tool else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +62,20 @@ class Turns:
     def __init__(self, *, clock: Callable[[], float], new_id: Callable[[], str]) -> None:
         self._clock = clock
         self._new_id = new_id
-        self._waiting: deque[Request] = deque()
         self.current: Turn | None = None
         self.last: Ended | None = None
         self.count = 0
 
-    @property
-    def waiting(self) -> tuple[Request, ...]:
-        return tuple(self._waiting)
-
-    def add(self, request: Request) -> None:
-        self._waiting.append(request)
-
-    def begin(self) -> Turn | None:
-        """The next turn, if one waits and none runs. Every turn passes here before it starts."""
-        if self.current is not None or not self._waiting:
-            return None
-        self.current = Turn(self._new_id(), self._waiting.popleft(), self._clock())
+    def begin(self, entries: Sequence[Entry]) -> Turn:
+        assert self.current is None
+        self.current = Turn(self._new_id(), tuple(entries), self._clock())
         return self.current
 
     def spoke(self) -> None:
         """The agent said something on IRC."""
         if self.current is not None:
             self.current.has_spoken = True
+            self.current.shows_life(self._clock())
 
     def end(self, error: str = "") -> Ended | None:
         """The running turn is over; with an error it failed."""
@@ -76,9 +86,3 @@ class Turns:
         self.last = Ended(turn, outcome, self._clock() - turn.began_s, error)
         self.count += 1
         return self.last
-
-    def give_up(self) -> list[Request]:
-        """Nobody will be answered any more; these were waiting."""
-        given_up = list(self._waiting)
-        self._waiting.clear()
-        return given_up

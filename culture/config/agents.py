@@ -1,12 +1,18 @@
 """What `agents.yaml` says: the agents of this host, and the server they talk to."""
 
+import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from culture.config.address import Address, TcpAddress, check_address, parse_address
-from culture.config.rules import at_least, checked, each
+from culture.config.rules import absolute_path, at_least, checked, each
 from culture.errors import ConfigError, Problem
 from culture.names import has_prefix, is_agent_nick, is_channel
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
+_USER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
+_MEMORY: Final = re.compile(r"[0-9]+[KMGT]?|[0-9]{1,2}%")
 
 
 def _check_nick(nick: str) -> str | None:
@@ -27,6 +33,28 @@ def _check_port(port: int) -> str | None:
     return None if 0 < port < 65536 else f"must be between 1 and 65535, is {port}"
 
 
+def _check_name(name: str) -> str | None:
+    return None if _NAME.fullmatch(name) else f"'{name}' is not a name of letters, digits, '_' and '-'"
+
+
+def _check_user(user: str) -> str | None:
+    return None if not user or _USER.fullmatch(user) else f"'{user}' is not the name of a user"
+
+
+def _check_memory(text: str) -> str | None:
+    if not text or _MEMORY.fullmatch(text):
+        return None
+    return f"'{text}' is not an amount of memory, such as 4G or 25%"
+
+
+def _check_command(command: tuple[str, ...]) -> str | None:
+    return None if command and command[0] else "needs the name of a program"
+
+
+def _check_variable(name: str) -> str | None:
+    return None if not name or _VARIABLE.fullmatch(name) else f"'{name}' is not the name of a variable"
+
+
 def _check_unique(agents: tuple["AgentConfig", ...]) -> str | None:
     nicks = [agent.nick.lower() for agent in agents]
     twice = next((nick for nick in nicks if nicks.count(nick) > 1), None)
@@ -42,6 +70,13 @@ class ServerConfig:
     port: int = checked(_check_port, default=6667)
     # The name of the credential that holds the server's connection password.
     password_credential: str = ""
+    tls: bool = False
+    # The authorities that the server's certificate must come from; empty: those of the system.
+    tls_ca: str = checked(absolute_path, default="")
+
+    def __post_init__(self) -> None:
+        if self.tls and self.host.startswith("unix:"):
+            raise ValueError("'tls' is for other machines; a unix socket does not need it")
 
     @property
     def address(self) -> Address:
@@ -51,9 +86,19 @@ class ServerConfig:
 @dataclass(frozen=True, slots=True)
 class AgentConfig:
     nick: str = checked(_check_nick)
-    agent: Literal["claude"] = "claude"
+    agent: Literal["claude", "codex", "copilot", "acp"] = "claude"
+    # What starts its program, with options; empty: the program that the backend looks for on PATH.
+    command: tuple[str, ...] = ()
+    # The same for acp: a command, or the name of an agent that is known alone.
+    acp_command: tuple[str, ...] = checked(_check_command, default=("opencode", "acp"))
     # Empty: a directory of its own below the state directory.
     directory: str = ""
+    # Whose service it is; empty: the user that all agents share. Its unit follows with `culturectl units`.
+    user: str = checked(_check_user, default="")
+    # What it may write to besides its directory.
+    writable: tuple[str, ...] = checked(each(absolute_path), default=())
+    # How much memory it may have with all that it runs, as systemd writes it; empty: what is left.
+    memory_max: str = checked(_check_memory, default="")
     channels: tuple[str, ...] = checked(each(_check_channel), default=("#general",))
     # Empty: what the backend takes by itself.
     model: str = ""
@@ -62,12 +107,44 @@ class AgentConfig:
     permission_mode: Literal["bypass", "deny"] = "bypass"
     # The name of the credential that holds the backend's key; empty: the backend's own login.
     key_credential: str = ""
+    # The environment variable by which the backend's program gets it; empty: the backend's own.
+    key_variable: str = checked(_check_variable, default="")
     instructions: str = ""
+    # What it can do or is interested in; each is a name that calls it among others, as `@tag`.
+    tags: tuple[str, ...] = checked(each(_check_name), default=())
+    # Other names that call it, as `@name`.
+    wake_on: tuple[str, ...] = checked(each(_check_name), default=())
+    # Who may start a turn: nicks as masks, or `account:` and a mask.
+    allow_from: tuple[str, ...] = ("*",)
+    # Who may call it by `@all` or `@tag`: people, and agents that are operators of the channel; or everyone.
+    groups_from: Literal["people", "everyone"] = "people"
+    # Whether a session begins anew with each start of the daemon.
+    fresh: bool = False
+    # Its account on the server; empty: its nick.
+    account: str = ""
+    # The name of the credential that holds the account's password; empty: it does not log in.
+    account_credential: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsConfig:
+    """How long an agent waits for what, and how often it tries."""
+
+    # How long a turn may show no sign of life; twelve times as long while a tool is used.
+    stall_timeout_s: float = checked(at_least(1), default=300.0)
+    # How old a question gets that nobody had time for.
+    expiry_s: float = checked(at_least(1), default=86400.0)
+    # From the crash of a backend to its next start.
+    restart_delay_s: float = checked(at_least(0), default=5.0)
+    # So many crashes in so long a time pause the agent.
+    crashes: int = checked(at_least(1), default=3)
+    crash_window_s: float = checked(at_least(0), default=300.0)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentsConfig:
     server: ServerConfig = field(default_factory=ServerConfig)
+    turns: TurnsConfig = field(default_factory=TurnsConfig)
     buffer_size: int = checked(at_least(1), default=500)
     agents: tuple[AgentConfig, ...] = checked(_check_unique, default=())
 

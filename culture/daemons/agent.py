@@ -5,19 +5,31 @@ import os
 import signal
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from culture import errors
-from culture.agent.backends.table import BACKENDS
+from culture.agent.backends.table import BACKENDS, KEY_VARIABLES
 from culture.agent.briefing import SKILL, briefing
-from culture.agent.contract import AgentRunnerBase, SessionSpec
+from culture.agent.contract import SessionSpec
 from culture.agent.daemon import AgentDaemon
-from culture.agent.environment import irc_directory, keep_private, session_environment, working_directory
+from culture.agent.environment import (
+    irc_directory,
+    keep_private,
+    own_directory,
+    session_environment,
+    working_directory,
+)
+from culture.agent.identity import Passwords
+from culture.agent.permission import only_irc
+from culture.agent.tools import TOOLS, make_tools
+from culture.client.connection import tls_context
 from culture.commandline import Parser, daemon_parser
 from culture.config import loader, paths
 from culture.config.agents import AgentConfig, AgentsConfig, find_agent
 from culture.net.listeners import FOR_THE_OWNER, listening
 from culture.rehearsal.environment import REHEARSING
+from culture.store.agent.file import AgentFile
 from culture.systemd.credentials import read_credential
 from culture.systemd.journal import log_to_journal_or_terminal
 from culture.systemd.notify import Notifier, keep_alive, watchdog_interval_s
@@ -39,21 +51,33 @@ def _main() -> int:
     passed = [each.socket for each in passed_sockets(os.environ)]
     own = [] if passed else [f"unix:{_make_place(paths.agent_socket(agent.nick, os.environ))}"]
     with listening(own, passed, unix_mode=FOR_THE_OWNER) as listeners:
-        asyncio.run(_serve(config, agent, listeners[0]))
+        file = AgentFile(own_directory(agent.nick, os.environ))
+        try:
+            asyncio.run(_serve(config, agent, listeners[0], file))
+        finally:
+            file.close()
     return 0
 
 
-async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.socket) -> None:
+async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.socket, file: AgentFile) -> None:
     notifier = Notifier(os.environ)
     interval_s = watchdog_interval_s(os.environ, os.getpid())
-    password = _secret(config.server.password_credential)
-    runner = _make_runner(agent, str(config.server.address), Path(listener.getsockname()))
+    passwords = Passwords(_secret(config.server.password_credential), _secret(agent.account_credential))
+    spec = _session_spec(agent, str(config.server.address), Path(listener.getsockname()))
+    # One that cannot run is not told to the network first.
+    BACKENDS[agent.agent](spec)
     daemon = AgentDaemon(
         agent,
         config.server.address,
-        runner,
+        lambda session: BACKENDS[agent.agent](
+            replace(spec, resume=session, tools=make_tools(daemon.handle, daemon.whispers))
+        ),
         listener,
-        password=password,
+        file,
+        spec.directory,
+        limits=config.turns,
+        passwords=passwords,
+        tls=tls_context(config.server.tls_ca) if config.server.tls else None,
         buffer_size=config.buffer_size,
         is_rehearsing=REHEARSING in os.environ,
         on_status=notifier.status,
@@ -69,7 +93,7 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         watchdog.cancel()
 
 
-def _make_runner(agent: AgentConfig, server: str, listener: Path) -> AgentRunnerBase:
+def _session_spec(agent: AgentConfig, server: str, listener: Path) -> SessionSpec:
     if paths.VENDOR.is_dir():
         # Not by PYTHONPATH, which the backend's program and its tools would inherit.
         sys.path.insert(0, str(paths.VENDOR))
@@ -78,13 +102,20 @@ def _make_runner(agent: AgentConfig, server: str, listener: Path) -> AgentRunner
     spec = SessionSpec(
         directory=working_directory(agent.directory, agent.nick, os.environ),
         briefing=briefing(agent.nick, server, agent.channels, agent.instructions, skill),
-        env=session_environment(agent.nick, listener, irc, _secret(agent.key_credential), os.environ),
+        env=session_environment(
+            agent.nick,
+            listener,
+            irc,
+            {agent.key_variable or KEY_VARIABLES[agent.agent]: _secret(agent.key_credential)},
+            os.environ,
+        ),
         model=agent.model,
         thinking=agent.thinking,
-        permission_mode=agent.permission_mode,
+        judge=None if agent.permission_mode == "bypass" else only_irc(TOOLS),
+        command=agent.acp_command if agent.agent == "acp" else agent.command,
     )
     keep_private(os.environ)
-    return BACKENDS[agent.agent](spec)
+    return spec
 
 
 def _make_place(path: Path) -> Path:

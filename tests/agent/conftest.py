@@ -12,15 +12,18 @@ from pathlib import Path
 import pytest
 from support.program import Program
 
-from culture.agent.contract import AgentRunnerBase, Message
+from culture.agent.contract import AgentRunnerBase, Message, SupervisorBase
 from culture.agent.daemon import AgentDaemon
-from culture.config.address import TcpAddress, UnixAddress
-from culture.config.agents import AgentConfig
+from culture.agent.gate import Gate
+from culture.config.address import Address, TcpAddress, UnixAddress
+from culture.config.agents import AgentConfig, TurnsConfig
 from culture.config.loader import parse
+from culture.errors import CultureError
 from culture.net.listeners import FOR_THE_OWNER, open_listener
 from culture.rehearsal.environment import environment
 from culture.rehearsal.script import DEFAULT, Script, load_script
 from culture.rehearsal.server import Server
+from culture.store.agent.file import AgentFile
 
 
 @pytest.fixture
@@ -32,10 +35,11 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture
-async def ircd(home) -> AsyncIterator[TcpAddress]:
-    """culture-ircd as a process, on a port of its own choice."""
+async def ircd(home, request) -> AsyncIterator[TcpAddress]:
+    """culture-ircd as a process, on a port of its own choice; a test may say what else is configured."""
     config = home / "ircd.yaml"
-    config.write_text("name: spark\nlisten: ['127.0.0.1:0']\n")
+    lines = "".join(f"{name}: {value}\n" for name, value in getattr(request, "param", {}).items())
+    config.write_text(f"name: spark\nlisten: ['127.0.0.1:0']\n{lines}")
     program = Program("culture.daemons.ircd", "--config", str(config), home=home)
     try:
         port = int((await program.says(r"listening on 127\.0\.0\.1:(\d+)"))[1])
@@ -69,58 +73,138 @@ async def model() -> AsyncIterator[Model]:
 class HandRunner(AgentRunnerBase):
     """A backend whose model is the test itself: prompts pile up here, and results are given by hand."""
 
-    def __init__(self) -> None:
-        self.prompts: list[str] = []
+    def __init__(self, prompts: list[str], resume: str, start_error: CultureError | None) -> None:
+        self.prompts = prompts
+        self.resume = resume
+        self.start_error = start_error
+        self.owed = 0
+        self.interrupts = 0
+        # Whether an interrupt ends a turn.
+        self.obeys = True
         self.is_up = False
 
     async def start(self, initial_prompt: str = "") -> None:
+        if self.start_error is not None:
+            raise self.start_error
         self.is_up = True
 
     async def stop(self) -> None:
         self.is_up = False
 
     async def send_prompt(self, text: str) -> None:
+        self.owed += 1
         self.prompts.append(text)
+
+    async def interrupt(self) -> None:
+        self.interrupts += 1
+        if self.obeys:
+            await self.ends_turn("interrupted")
+
+    async def compact(self) -> None:
+        await self.on_message({"type": "context", "did": "compacted", "failed": False, "error": ""})
+
+    async def clear(self) -> None:
+        await self.on_message({"type": "context", "did": "cleared", "failed": False, "error": ""})
 
     def is_running(self) -> bool:
         return self.is_up
 
     @property
     def session_id(self) -> str | None:
-        return "by-hand" if self.is_up else None
+        return (self.resume or "by-hand") if self.is_up else None
 
-    async def ends_turn(self, error: str = "", *, asked: bool = True) -> None:
+    async def ends_turn(self, error: str = "", *, status: int | None = None, asked: bool = True) -> None:
         result: Message = {
-            "type": "result", "failed": bool(error), "error": error, "cost_usd": 0.01, "duration_ms": 5,
-            "usage": {}, "asked": asked,
+            "type": "result", "failed": bool(error), "error": error, "status": status, "cost_usd": 0.01,
+            "duration_ms": 5, "usage": {"input_tokens": 90, "cached_tokens": 80, "output_tokens": 4},
+            "context": 0.12, "asked": asked,
         }  # fmt: skip
+        self.owed -= asked
         await self.on_message(result)
+
+    async def uses_a_tool(self) -> None:
+        content = [{"type": "tool_use", "id": "1", "name": "Bash", "input": {}}]
+        await self.on_message({"type": "assistant", "model": "by-hand", "content": content})
+
+    async def dies(self, code: int = -9) -> None:
+        """As a backend does it: whoever waits for a result gets one, then the end is told."""
+        self.is_up = False
+        while self.owed:
+            await self.ends_turn(f"the claude program was killed by signal {-code}")
+        await self.on_exit(code)
 
 
 class Agent:
     """A daemon in this process, with a backend that is run by hand."""
 
-    def __init__(self, address: TcpAddress, home: Path, nick: str = "spark-claude") -> None:
+    def __init__(
+        self,
+        address: Address,
+        home: Path,
+        nick: str = "spark-claude",
+        *,
+        limits: TurnsConfig | None = None,
+        gate: Gate | None = None,
+        supervisor: SupervisorBase | None = None,
+        state: Path | None = None,
+        **config: object,
+    ) -> None:
         self.socket = home / f"{nick}.sock"
-        self.runner = HandRunner()
+        # Of all its backends, one after the other.
+        self.prompts: list[str] = []
+        self.runners: list[HandRunner] = []
+        self.start_error: CultureError | None = None
         self.statuses: list[str] = []
         self.is_ready = False
-        config = AgentConfig(nick=nick, channels=("#general",))
         self.listener = open_listener(UnixAddress(str(self.socket)), unix_mode=FOR_THE_OWNER)
-        self.daemon = AgentDaemon(config, address, self.runner, self.listener, on_status=self.statuses.append)
+        self.file = AgentFile(state or home / nick)
+        self.daemon = AgentDaemon(
+            AgentConfig(**{"nick": nick, "channels": ("#general",), **config}),
+            address,
+            self._make_runner,
+            self.listener,
+            self.file,
+            home,
+            limits=limits or TurnsConfig(restart_delay_s=0),
+            gate=gate,
+            supervisor=supervisor,
+            on_status=self.statuses.append,
+        )
+
+    def _make_runner(self, resume: str) -> HandRunner:
+        self.runners.append(HandRunner(self.prompts, resume, self.start_error))
+        return self.runners[-1]
+
+    @property
+    def runner(self) -> HandRunner:
+        return self.runners[-1]
+
+    def states(self) -> list[str]:
+        """Of everything that was said to it."""
+        return [row["state"] for row in self.daemon.queue_rows()]
+
+    @property
+    def channels(self) -> list[str]:
+        return self.daemon.status_screen()["channels"]
+
+    def kill(self) -> None:
+        """Nothing is put in order any more, but for what the loop of this test would stumble over."""
+        self._task.cancel()
+        asyncio.get_running_loop().remove_reader(self.listener.fileno())
 
     def _ready(self) -> None:
         self.is_ready = True
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["asyncio.Task[None]"]:
-        task = asyncio.create_task(self.daemon.run(self._ready))
+        task = self._task = asyncio.create_task(self.daemon.run(self._ready))
         try:
             yield task
         finally:
             self.daemon.stop()
             await asyncio.gather(task, return_exceptions=True)
             self.listener.close()
+            self.file.close()
 
 
 @pytest.fixture
@@ -128,10 +212,10 @@ async def agent(ircd, home, eventually) -> AsyncIterator[Agent]:
     """An agent that is ready, in #general."""
     agent = Agent(ircd, home)
     async with agent.running():
-        await eventually(lambda: agent.is_ready and "#general" in agent.daemon.whoami()["channels"])
+        await eventually(lambda: agent.is_ready and "#general" in agent.channels)
         yield agent
 
 
 @pytest.fixture
 def make_agent(ircd, home) -> Callable[..., Agent]:
-    return lambda nick, address=ircd: Agent(address, home, nick)
+    return lambda nick, address=ircd, **options: Agent(address, home, nick, **options)

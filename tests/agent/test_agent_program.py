@@ -1,6 +1,7 @@
 """All of it as people run it: culture-ircd, culture-agent and the real Claude Code, a person on a socket."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -12,6 +13,8 @@ import pytest
 from support.irc import connected
 from support.program import Program
 
+from culture.rehearsal.script import DEFAULT, load_script
+
 pytestmark = pytest.mark.slow
 
 
@@ -19,7 +22,8 @@ def configure(home: Path, port: int, **agent: str) -> str:
     options = "".join(f"    {name}: {value}\n" for name, value in agent.items())
     path = home / "agents.yaml"
     path.write_text(
-        f"server: {{name: spark, port: {port}}}\nagents:\n  - nick: spark-claude\n"
+        f"server: {{name: spark, port: {port}}}\nturns: {{restart_delay_s: 0}}\n"
+        "agents:\n  - nick: spark-claude\n"
         f"    permission_mode: deny\n{options}"
     )
     return str(path)
@@ -83,19 +87,65 @@ async def test_a_failing_model_is_told_in_the_channel(ircd, agent, model):
     await agent.says(f"error: turn {turn[1]} failed after .*: the model is overloaded")
 
 
-async def test_a_killed_backend_is_reported_and_ends_the_agent_with_75(ircd, agent, model, eventually):
+async def test_a_killed_backend_is_reported_and_goes_on_where_it_was(ircd, agent, model, eventually):
     model.play("rules: [{answer: [{stall: true}]}]")
     async with connected(ircd.port, "spark-ori", "#general") as ori:
         ori.send("PRIVMSG #general :@spark-claude hello")
         await eventually(model.prompts)
         [cli] = (pid for pid in descendants(agent.process.pid) if _name(pid) == "claude")
 
+        model.play(load_script(DEFAULT))
         os.kill(cli, signal.SIGKILL)
 
-        assert "failed: the claude program was killed by signal 9" in await ori.until(":spark-claude!")
-        assert "QUIT" in await ori.until(":spark-claude!")
-    assert await agent.ends() == 75
-    assert "culture-agent: claude ended with status -9" in agent.said()
+        assert "broke off: claude ended with status -9; starting it again in 0 s" in await ori.until("NOTICE")
+        assert "PRIVMSG #general :spark-ori: hello!" in await ori.until(":spark-claude!")
+    assert any(prompt.startswith("[IRC again] your last turn broke off") for prompt in model.prompts())
+
+
+async def test_after_a_restart_it_goes_on_with_the_same_session(ircd, agent, model, home, restart):
+    async with connected(ircd.port, "spark-ori", "#general") as ori:
+        ori.send("PRIVMSG #general :@spark-claude hello")
+        await ori.until("hello!")
+        await agent.says("turn .* answered")
+
+        await restart(home)
+
+        ori.send("PRIVMSG #general :@spark-claude ping")
+        await ori.until("pong")
+    assert "@spark-claude hello" in json.dumps(model.server.asked[-1].request.body["messages"])
+
+
+async def test_a_fresh_one_does_not(ircd, agent, model, home, restart):
+    async with connected(ircd.port, "spark-ori", "#general") as ori:
+        ori.send("PRIVMSG #general :@spark-claude hello")
+        await ori.until("hello!")
+        await agent.says("turn .* answered")
+
+        await restart(home, fresh="true")
+
+        ori.send("PRIVMSG #general :@spark-claude ping")
+        await ori.until("pong")
+    assert "@spark-claude hello" not in json.dumps(model.server.asked[-1].request.body["messages"])
+
+
+@pytest.fixture
+async def restart(ircd, agent, model):
+    """End the agent in order, and start it again with other options."""
+    started = []
+
+    async def restart(home: Path, **options: str) -> None:
+        agent.process.send_signal(signal.SIGTERM)
+        assert await agent.ends() == 0
+        config = configure(home, ircd.port, **options)
+        program = Program(
+            "culture.daemons.agent", "spark-claude", "--config", config, home=home, env=model.env
+        )
+        started.append(program)
+        await program.says("claude session started")
+
+    yield restart
+    for program in started:
+        program.stop()
 
 
 def _is_there(pid: int) -> bool:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from culture.agent.attention import Concern, concern_of
+from culture.agent.attention import Attention, Concern, attention_of, concern_of
 from culture.client.events import Said
+from culture.config.agents import AgentConfig
 
 
 def said(text: str, *, channel: str | None = "#ops", sender: str = "spark-ori", **details) -> Said:
@@ -43,4 +44,81 @@ def said(text: str, *, channel: str | None = "#ops", sender: str = "spark-ori", 
     ],
 )
 def test_what_concerns_an_agent(line, concern):
-    assert concern_of(line, "spark-claude") is concern
+    assert concern_of(line, "spark-claude", Attention()) is concern
+
+
+BY_AN_AGENT = {"bot": ""}
+
+
+@pytest.mark.parametrize(
+    ("line", "concern"),
+    [
+        (said("@all who is free?"), Concern.GROUP),
+        (said("@ALL!", mentions=("thor-bo",)), Concern.GROUP),
+        (said("at all"), None),
+        (said("`@all` calls everyone"), None),
+        (said("@gpu anyone?"), Concern.GROUP),
+        (said("@cpu anyone?"), None),
+        (said("ask @deployer"), Concern.NAME),
+        (said("@deployer @all"), Concern.NAME),
+        (said("deployer, please"), None),
+        # Agents do not call crowds of agents.
+        (said("@all stand-up", tags=BY_AN_AGENT), None),
+        (said("@gpu stand-up", tags=BY_AN_AGENT), None),
+        (said("@deployer please", tags=BY_AN_AGENT), Concern.NAME),
+        (said("@spark-claude please", tags=BY_AN_AGENT), Concern.MENTION),
+        (said("hello", channel=None, tags=BY_AN_AGENT), Concern.DIRECT),
+        # A reply names the message that it answers.
+        (said("why?", tags={"+draft/reply": "m1"}), Concern.REPLY),
+        (said("why?", tags={"+draft/reply": "m2"}), None),
+        (said("why?", tags={"+draft/reply": "m1"}, is_notice=True), None),
+    ],
+)
+def test_names_groups_and_replies(line, concern):
+    attention = attention_of(AgentConfig("spark-claude", tags=("gpu",), wake_on=("deployer",)))
+
+    assert concern_of(line, "spark-claude", attention, own_messages={"m1"}) is concern
+
+
+def test_an_agent_that_is_an_operator_of_the_channel_may_call_everyone():
+    line = said("@all stand-up", tags=BY_AN_AGENT)
+
+    def is_operator(channel: str, nick: str) -> bool:
+        return (channel, nick) == ("#ops", "spark-ori")
+
+    assert concern_of(line, "spark-claude", Attention(), (), is_operator) is Concern.GROUP
+
+
+def test_agents_may_call_everyone_where_that_is_configured():
+    attention = attention_of(AgentConfig("spark-claude", groups_from="everyone"))
+
+    assert concern_of(said("@all?", tags=BY_AN_AGENT), "spark-claude", attention) is Concern.GROUP
+
+
+@pytest.mark.parametrize(
+    ("allow_from", "line", "is_allowed"),
+    [
+        (("*",), said("hi", channel=None), True),
+        (("*",), said("hi", channel=None, tags=BY_AN_AGENT), True),
+        # Whoever is relayed from another network is not of this mesh.
+        (("*",), said("hi", channel=None, sender="bo/discord"), False),
+        (("*", "*/discord"), said("hi", channel=None, sender="bo/discord"), True),
+        (("spark-*",), said("hi", channel=None), True),
+        (("SPARK-O?I",), said("hi", channel=None), True),
+        (("thor-*",), said("hi", channel=None), False),
+        (("account:ori",), said("hi", channel=None), False),
+        (("account:ori",), said("hi", channel=None, tags={"account": "ori"}), True),
+        (("account:ori",), said("hi", channel=None, sender="ori", tags={"account": "bo"}), False),
+        (("account:*",), said("hi", channel=None, tags={"account": "bo"}), True),
+        (("account:*",), said("hi", channel=None), False),
+        ((), said("hi", channel=None), False),
+        (("thor-*",), said("@spark-claude hi"), False),
+        (("thor-*",), said("@all hi"), False),
+    ],
+)
+def test_who_may_start_a_turn(allow_from, line, is_allowed):
+    concern = concern_of(
+        line, "spark-claude", attention_of(AgentConfig("spark-claude", allow_from=allow_from))
+    )
+
+    assert (concern is not None) == is_allowed

@@ -1,6 +1,7 @@
 """What an agent reads, and reads once."""
 
 from culture.agent.buffers import MOST_CONVERSATIONS, Buffers, Heard
+from culture.store.agent.hearing import Mark
 
 
 def fill(buffers: Buffers, conversation: str, *texts: str) -> None:
@@ -57,3 +58,17 @@ def test_strangers_cannot_fill_the_memory():
 
     assert buffers.read("nick0", 50).lines == ()
     assert len(buffers.read("#ops", 50).lines) == 10
+
+
+def test_it_tells_how_far_was_read():
+    told: list[tuple[str, Mark]] = []
+    buffers = Buffers(2, on_read=lambda name, mark: told.append((name, mark)))
+    for number in range(3):
+        buffers.add("#ops", Heard(f"t{number}", "spark-ori", "hi"), f"m{number}")
+
+    buffers.read("#ops", 1)
+    buffers.read("#ops", 5)
+    buffers.read("#ops", 5)
+    buffers.read("#elsewhere", 5)
+
+    assert told == [("#ops", Mark("m1", "t1")), ("#ops", Mark("m2", "t2"))]

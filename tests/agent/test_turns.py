@@ -1,11 +1,12 @@
-"""One turn at a time, in the order they were asked for."""
+"""One turn at a time: how it lives, how it ends, and how that reads in a line."""
 
 from itertools import count
 
 import pytest
 
 from culture.agent.status import describe
-from culture.agent.turns import Request, Turns
+from culture.agent.turns import TOOL_PATIENCE, Turns
+from culture.store.agent.queue import Entry, Question, State
 
 
 class Clock:
@@ -26,22 +27,16 @@ def turns(clock) -> Turns:
     return Turns(clock=clock, new_id=lambda: f"t{next(numbers)}")
 
 
-ORI = Request("spark-ori", "#ops", "[IRC @mention in #ops] <spark-ori> hi")
-BO = Request("thor-bo", None, "[IRC DM] <thor-bo> hi")
+def entry(sender: str, channel: str | None) -> Entry:
+    return Entry(1, State.QUEUED, Question("m1", "mention", sender, channel, "hi", 0), 0, "", 0, "")
 
 
-def test_nothing_begins_while_nobody_waits(turns):
-    assert turns.begin() is None
-
-
-def test_the_second_waits_for_the_first(turns):
-    turns.add(ORI)
-    turns.add(BO)
-
-    assert turns.begin().request is ORI
-    assert turns.begin() is None
-    turns.end()
-    assert turns.begin().request is BO
+ORI, BO = entry("spark-ori", "#ops"), entry("thor-bo", None)
+A_TOOL = [
+    {"type": "text", "text": "let me see"},
+    {"type": "tool_use", "id": "1", "name": "Bash", "input": {}},
+]
+TEXT = [{"type": "text", "text": "so"}]
 
 
 @pytest.mark.parametrize(
@@ -49,8 +44,7 @@ def test_the_second_waits_for_the_first(turns):
     [(True, "", "answered"), (False, "", "silent"), (True, "overloaded", "failed")],
 )
 def test_how_a_turn_ended(turns, clock, spoke, error, outcome):
-    turns.add(ORI)
-    turns.begin()
+    turns.begin([ORI])
     if spoke:
         turns.spoke()
     clock.now += 1.5
@@ -62,8 +56,7 @@ def test_how_a_turn_ended(turns, clock, spoke, error, outcome):
 
 def test_what_is_said_between_turns_belongs_to_none(turns):
     turns.spoke()
-    turns.add(ORI)
-    turns.begin()
+    turns.begin([ORI])
 
     assert turns.end().outcome == "silent"
 
@@ -73,33 +66,52 @@ def test_an_end_without_a_turn_is_none(turns):
     assert turns.count == 0
 
 
-def test_giving_up_names_everyone_who_waited(turns):
-    turns.add(ORI)
-    turns.add(BO)
-    turns.begin()
-
-    assert turns.give_up() == [BO]
-    assert turns.waiting == ()
+def test_an_answer_goes_where_the_question_came_from(turns):
+    assert turns.begin([ORI]).conversation == "#ops"
+    turns.end()
+    assert turns.begin([BO]).conversation == "thor-bo"
 
 
-def test_an_answer_goes_where_the_question_came_from():
-    assert (ORI.reply_to, BO.reply_to) == ("#ops", "thor-bo")
+def test_everyone_who_is_answered_is_named_once(turns):
+    assert turns.begin([ORI, entry("spark-bo", "#ops"), ORI]).senders == "spark-ori, spark-bo"
+
+
+def test_a_turn_stalls_some_time_after_its_last_sign_of_life(turns, clock):
+    turn = turns.begin([ORI])
+    assert turn.stalls_at_s(300) == 400
+
+    turn.shows_life(150, TEXT)
+    assert turn.stalls_at_s(300) == 450
+
+    turn.shows_life(200, A_TOOL)
+    assert turn.stalls_at_s(300) == 200 + 300 * TOOL_PATIENCE
+
+    turn.shows_life(250, TEXT)
+    assert turn.stalls_at_s(300) == 550
+
+
+def test_speaking_is_a_sign_of_life(turns, clock):
+    turn = turns.begin([ORI])
+    clock.now = 170
+    turns.spoke()
+
+    assert turn.stalls_at_s(300) == 470
 
 
 def test_the_status_tells_it_all_in_a_line(turns, clock):
-    def status() -> str:
-        return describe(turns, ["#general", "#ops"], "127.0.0.1:6667")
+    def status(waiting: int = 0, **what: str) -> str:
+        return describe(turns, ["#general", "#ops"], "127.0.0.1:6667", waiting, **what)
 
     assert status() == "idle in #general, #ops on 127.0.0.1:6667"
-    turns.add(ORI)
-    turns.add(BO)
-    turns.begin()
-    assert status() == "turn t1 for spark-ori in #ops; 1 waiting"
+    turns.begin([ORI])
+    assert status(1) == "turn t1 for spark-ori in #ops; 1 waiting"
     turns.spoke()
     clock.now += 0.9
     turns.end()
-    turns.begin()
+    turns.begin([BO])
     assert status() == "turn t2 for thor-bo in private"
     clock.now += 2
     turns.end("overloaded")
     assert status() == "idle in #general, #ops on 127.0.0.1:6667; 2 turns, last failed after 2.0 s"
+    assert status(3, held_back="no budget is left") == "held back: no budget is left; 3 waiting"
+    assert status(3, paused="3 crashes") == "paused: 3 crashes; 3 waiting"

@@ -1,0 +1,232 @@
+"""What was said while an agent was away: heard once, in order, and answered if it was worth a turn."""
+
+import asyncio
+import contextlib
+
+import pytest
+from support.irc import connected
+
+from culture.config.agents import TurnsConfig
+from culture.errors import UnavailableError
+
+MENTION = "[IRC @mention in #general] <spark-ori> @spark-claude "
+
+
+@pytest.fixture
+async def ori(ircd):
+    async with connected(ircd.port, "spark-ori", "#general") as ori:
+        yield ori
+
+
+async def present(agent, eventually) -> None:
+    await eventually(lambda: agent.is_ready and "#general" in agent.channels)
+
+
+async def read(agent, conversation: str) -> list[str]:
+    reading = await agent.daemon.handle({"type": "irc_read", "channel": conversation})
+    return [line["text"] for line in reading["lines"]]
+
+
+async def test_what_was_said_meanwhile_is_read_and_answered_once(ori, make_agent, eventually):
+    first = make_agent("spark-claude")
+    async with first.running():
+        await present(first, eventually)
+        ori.send("PRIVMSG #general :before")
+        await eventually(lambda: first.file.hearing.mark_of("#general").msgid)
+    await ori.until("QUIT")
+    ori.send("PRIVMSG #general :meanwhile", "PRIVMSG #general :@spark-claude one", "PING x")
+    await ori.until("PONG")
+
+    second = make_agent("spark-claude")
+    async with second.running():
+        await eventually(lambda: second.prompts)
+        ori.send("PRIVMSG #general :afterwards")
+        await ori.until("JOIN #general")
+        await eventually(lambda: second.file.hearing.mark_of("#general"))
+        assert second.prompts == [f"{MENTION}one"]
+        assert (await read(second, "#general"))[:3] == ["before", "meanwhile", "@spark-claude one"]
+        await second.runner.ends_turn()
+
+    third = make_agent("spark-claude")
+    async with third.running():
+        await present(third, eventually)
+        assert third.prompts == []
+        assert third.states() == ["answered"]
+
+
+async def test_what_it_had_not_read_yet_is_there_after_a_restart(ori, make_agent, eventually):
+    first = make_agent("spark-claude")
+    async with first.running():
+        await present(first, eventually)
+        ori.send(*(f"PRIVMSG #general :line {number}" for number in range(3)))
+        await ori.until("JOIN")
+        await first.daemon.handle({"type": "irc_send", "channel": "#general", "message": "mine"})
+        await ori.until("mine")
+        first_two = await first.daemon.handle({"type": "irc_read", "channel": "#general", "limit": 2})
+        assert [line["text"] for line in first_two["lines"]] == ["line 0", "line 1"]
+    await ori.until("QUIT")
+    ori.send("PRIVMSG #general :meanwhile", "PING x")
+    await ori.until("PONG")
+
+    second = make_agent("spark-claude")
+    async with second.running():
+        await present(second, eventually)
+        assert await read(second, "#general") == ["line 2", "mine", "meanwhile"]
+
+
+async def test_what_was_said_before_it_first_came_is_not_its_business(ori, make_agent, eventually):
+    ori.send("PRIVMSG #general :@spark-claude one", "PING x")
+    await ori.until("PONG")
+
+    agent = make_agent("spark-claude")
+    async with agent.running():
+        await present(agent, eventually)
+        assert agent.states() == []
+
+
+async def test_a_mention_missed_by_an_agent_that_had_heard_nothing_yet_is_not_lost(
+    ori, make_agent, eventually
+):
+    first = make_agent("spark-claude")
+    async with first.running():
+        await present(first, eventually)
+    await ori.until("QUIT")
+    ori.send("PRIVMSG #general :@spark-claude one", "PING x")
+    await ori.until("PONG")
+
+    second = make_agent("spark-claude")
+    async with second.running():
+        await eventually(lambda: second.prompts == [f"{MENTION}one"])
+
+
+async def test_a_direct_message_that_nobody_read_is_found(ircd, ori, make_agent, eventually):
+    first = make_agent("spark-claude")
+    async with first.running():
+        await present(first, eventually)
+    await ori.until("QUIT")
+    # The server has delivered it, and whoever got it did not live to read it.
+    async with connected(ircd.port, "spark-claude") as unread:
+        ori.send("PRIVMSG spark-claude :psst")
+        await unread.until("psst")
+
+    second = make_agent("spark-claude")
+    async with second.running():
+        await eventually(lambda: second.prompts == ["[IRC DM] <spark-ori> psst"])
+        assert await read(second, "spark-ori") == ["psst"]
+
+
+async def test_direct_messages_of_several_people_are_all_found(ircd, ori, make_agent, eventually):
+    first = make_agent("spark-claude")
+    async with first.running():
+        await present(first, eventually)
+    await ori.until("QUIT")
+    async with connected(ircd.port, "spark-claude") as unread, connected(ircd.port, "spark-bo") as bo:
+        for number, person in enumerate((ori, bo, ori, bo)):
+            person.send(f"PRIVMSG spark-claude :number {number}")
+            await unread.until(f"number {number}")
+
+    second = make_agent("spark-claude")
+    async with second.running():
+        await eventually(lambda: len(second.states()) == 4)
+        rows = second.daemon.queue_rows()
+        assert [row["said"] for row in rows] == sorted(row["said"] for row in rows)
+        assert [row["text"] for row in rows if row["sender"] == "spark-bo"] == ["number 1", "number 3"]
+
+
+async def test_its_own_words_in_history_are_the_answer(ircd, ori, make_agent, eventually):
+    first = make_agent("spark-claude")
+    async with first.running():
+        await present(first, eventually)
+        ori.send("PRIVMSG #general :@spark-claude one")
+        await eventually(lambda: first.states() == ["injected"])
+        first.kill()
+    await ori.until("QUIT")
+    async with connected(ircd.port, "spark-claude", "#general") as itself:
+        itself.send("PRIVMSG #general :here you are")
+        await ori.until("here you are")
+
+    second = make_agent("spark-claude")
+    async with second.running():
+        await present(second, eventually)
+        assert second.states() == ["answered"]
+        assert second.prompts == []
+        ori.send("PRIVMSG #general :@spark-claude two")
+        await eventually(lambda: second.prompts == [f"{MENTION}two"])
+
+
+async def test_a_channel_that_it_joined_by_itself_is_joined_again(ori, make_agent, eventually):
+    ori.send("JOIN #extra,#other")
+    first = make_agent("spark-claude")
+    async with first.running():
+        await present(first, eventually)
+        for channel in ("#extra", "#other"):
+            await first.daemon.handle({"type": "irc_join", "channel": channel})
+        await first.daemon.handle({"type": "irc_part", "channel": "#other"})
+        first.kill()
+    await ori.until("QUIT")
+    ori.send("PRIVMSG #extra :@spark-claude one", "PING x")
+    await ori.until("PONG")
+
+    second = make_agent("spark-claude")
+    async with second.running():
+        await eventually(lambda: second.prompts == ["[IRC @mention in #extra] <spark-ori> @spark-claude one"])
+        assert sorted(second.channels) == ["#extra", "#general"]
+
+
+async def test_what_a_full_disk_did_not_take_is_heard_by_the_next_process(
+    ori, make_agent, eventually, small_disk
+):
+    first = make_agent("spark-claude", state=small_disk)
+    async with first.running() as running:
+        await present(first, eventually)
+        filler = small_disk / "filler"
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        ori.send(*(f"PRIVMSG #general :@spark-claude {number}" for number in range(40)))
+        with pytest.raises(UnavailableError, match="disk is full"):
+            async with asyncio.timeout(20):
+                await running
+        filler.unlink()
+
+    second = make_agent("spark-claude", state=small_disk)
+    async with second.running():
+        await eventually(lambda: len(second.states()) == 40)
+
+
+async def test_what_waited_longer_than_it_is_worth_is_not_looked_for(ori, make_agent, eventually):
+    first = make_agent("spark-claude")
+    async with first.running():
+        await present(first, eventually)
+    await ori.until("QUIT")
+    ori.send("PRIVMSG #general :@spark-claude one", "PING x")
+    await ori.until("PONG")
+
+    second = make_agent("spark-claude", limits=TurnsConfig(expiry_s=0))
+    async with second.running():
+        await present(second, eventually)
+        assert second.states() == []
+
+
+async def test_a_long_absence_is_read_page_by_page(ori, make_agent, eventually, monkeypatch):
+    monkeypatch.setattr("culture.agent.catchup.PAGE", 7)
+    first = make_agent("spark-claude")
+    async with first.running():
+        await present(first, eventually)
+    await ori.until("QUIT")
+    ori.send(*(f"PRIVMSG #general :line {number}" for number in range(30)), "PING x")
+    await ori.until("PONG")
+
+    second = make_agent("spark-claude")
+    async with second.running():
+        await present(second, eventually)
+        assert await read(second, "#general") == [f"line {number}" for number in range(30)]
+
+
+@pytest.mark.parametrize("ircd", [{"skills": "[]"}], indirect=True)
+async def test_a_server_without_history_is_fine(ori, make_agent, eventually):
+    agent = make_agent("spark-claude")
+    async with agent.running():
+        await present(agent, eventually)
+        ori.send("PRIVMSG #general :@spark-claude one")
+        await eventually(lambda: agent.prompts == [f"{MENTION}one"])

@@ -1,0 +1,134 @@
+"""The daemon is killed at every stage of a turn: each question is answered exactly once, none is lost."""
+
+import signal
+from pathlib import Path
+
+import pytest
+from support.irc import connected
+from support.program import Program
+
+pytestmark = pytest.mark.slow
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def start(home: Path, port: int) -> Program:
+    config = home / "agents.yaml"
+    config.write_text(
+        f"server: {{name: spark, port: {port}}}\nturns: {{restart_delay_s: 0}}\n"
+        "agents: [{nick: spark-claude, permission_mode: deny}]\n"
+    )
+    env = {"PYTHONPATH": str(TESTS)}
+    return Program("support.scripted", "spark-claude", "--config", str(config), home=home, env=env)
+
+
+@pytest.fixture
+async def ori(ircd):
+    async with connected(ircd.port, "spark-ori", "#general") as ori:
+        yield ori
+
+
+class Scene:
+    """An agent that is killed and started again, and what a person sees of it."""
+
+    def __init__(self, home: Path, port: int, ori) -> None:
+        self._home, self._port, self.ori = home, port, ori
+        self.program = start(home, port)
+
+    async def is_ready(self) -> None:
+        await self.program.says("session started")
+
+    async def killed(self) -> None:
+        self.program.process.kill()
+        await self.program.ends()
+
+    def start_again(self) -> None:
+        self.program = start(self._home, self._port)
+
+    async def answers(self, last: str) -> list[str]:
+        """All that it said up to an answer to the last question, which is asked now."""
+        self.ori.send(f"PRIVMSG #general :@spark-claude {last}")
+        await self.ori.until(f"{last}, done")
+        said = [line for line in self.ori.seen if line.startswith(":spark-claude!") and "PRIVMSG" in line]
+        return [line.rpartition(" :")[2] for line in said]
+
+
+@pytest.fixture
+async def scene(home, ircd, ori):
+    scene = Scene(home, ircd.port, ori)
+    await scene.is_ready()
+    yield scene
+    scene.program.stop()
+
+
+@pytest.mark.parametrize("stage", ["hold", "tool"])
+async def test_killed_in_the_middle_of_a_turn(scene, stage):
+    scene.ori.send(f"PRIVMSG #general :@spark-claude {stage} one")
+    await scene.program.says("turn .* began")
+    scene.ori.send("PRIVMSG #general :@spark-claude two", "PRIVMSG #general :@spark-claude three", "PING x")
+    await scene.ori.until("PONG")
+
+    await scene.killed()
+    scene.start_again()
+
+    await scene.ori.until("three, done")
+    said = await scene.answers("last")
+    expected = [f"{stage} one", "two", "three", "last"]
+    assert said == [f"spark-ori: @spark-claude {text}, done" for text in expected]
+
+
+async def test_killed_as_soon_as_somebody_speaks(scene):
+    """Before the line was read, or after it was queued or injected, as it happens."""
+    for number in range(5):
+        scene.ori.send(f"PRIVMSG #general :@spark-claude number {number}")
+        await scene.killed()
+        scene.start_again()
+        await scene.is_ready()
+
+    said = await scene.answers("last")
+    expected = [*(f"number {number}" for number in range(5)), "last"]
+    assert said == [f"spark-ori: @spark-claude {text}, done" for text in expected]
+
+
+async def test_killed_as_soon_as_it_answers(scene):
+    """After the server had the answer, and before or after that was noted, as it happens."""
+    for number in range(5):
+        scene.ori.send(f"PRIVMSG #general :@spark-claude number {number}")
+        await scene.ori.until(f"number {number}, done")
+        await scene.killed()
+        scene.start_again()
+        await scene.is_ready()
+
+    said = await scene.answers("last")
+    expected = [*(f"number {number}" for number in range(5)), "last"]
+    assert said == [f"spark-ori: @spark-claude {text}, done" for text in expected]
+
+
+async def test_asked_while_it_is_dead(scene):
+    await scene.killed()
+    await scene.ori.until("QUIT")
+    scene.ori.send("PRIVMSG #general :@spark-claude one", "PRIVMSG #general :two", "PING x")
+    await scene.ori.until("PONG")
+    scene.start_again()
+
+    await scene.ori.until("one, done")
+    assert len(await scene.answers("last")) == 2
+
+
+async def test_terminated_in_the_middle_of_a_turn(scene):
+    scene.ori.send("PRIVMSG #general :@spark-claude hold one")
+    await scene.program.says("turn .* began")
+    scene.program.process.send_signal(signal.SIGTERM)
+    assert await scene.program.ends() == 0
+    scene.start_again()
+
+    await scene.ori.until("hold one, done")
+    assert len(await scene.answers("last")) == 2
+
+
+async def test_a_backend_that_dies_of_a_question_is_asked_again(scene):
+    scene.ori.send("PRIVMSG #general :@spark-claude die one")
+
+    await scene.ori.until("die one, done")
+    assert "broke off" in " ".join(scene.ori.seen)
+    assert len(await scene.answers("last")) == 2

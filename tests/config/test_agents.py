@@ -1,0 +1,37 @@
+"""What agents.yaml does not take, and what it says then."""
+
+import pytest
+
+from culture.config.agents import AgentsConfig
+from culture.config.loader import parse
+from culture.errors import ConfigError
+
+
+def problem(text: str) -> str:
+    with pytest.raises(ConfigError) as raised:
+        parse(text, AgentsConfig, where="agents.yaml")
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("agents: [{nick: spark-claude, tags: ['a b']}]", "'a b' is not a name of letters, digits"),
+        ("agents: [{nick: spark-claude, wake_on: ['@ops']}]", "'@ops' is not a name"),
+        ("agents: [{nick: spark-claude, groups_from: agents}]", "expected one of people, everyone"),
+        ("agents: [{nick: spark-claude, allow_from: ori}]", "expected a list, found 'ori'"),
+        ("turns: {stall_timeout_s: 0}", "must be at least 1, is 0"),
+        ("turns: {crashes: 0}", "must be at least 1, is 0"),
+        ("turns: {patience: 1}", "unknown key 'patience'"),
+        ("server: {tls_ca: ca.pem}", "'ca.pem' is not an absolute path"),
+        ("server: {host: 'unix:/run/culture/ircd.sock', tls: true}", "'tls' is for other machines"),
+    ],
+)
+def test_a_mistake_is_told(text, said):
+    assert said in problem(text)
+
+
+def test_seconds_may_have_a_fraction():
+    config = parse("turns: {restart_delay_s: 0.5}", AgentsConfig, where="agents.yaml")
+
+    assert config.turns.restart_delay_s == 0.5
