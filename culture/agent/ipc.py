@@ -2,26 +2,41 @@
 
 import asyncio
 import json
+import logging
 import os
+import select
 import socket
 import struct
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from culture.errors import CultureError, NotAllowedError, UsageError
+from culture.agent.whispers import Whispers
+from culture.errors import CultureError, NotAllowedError, TemporaryError, UsageError
+
+log = logging.getLogger(__name__)
 
 LINE_BYTES: Final = 256 * 1024
+MOST_CALLS: Final = 64
+"""Connections at a time. A call is short, but for a question, and an agent asks few of these at once."""
+IDLE_S: Final = 60.0
+"""How long a connection may say nothing while nothing is asked."""
 
-Handler = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+PERSON: Final = "person"
+"""What a request says under `by` if it is not the agent's own."""
+
+Json = dict[str, Any]
+Handler = Callable[[Json], Awaitable[Json]]
 
 
 class IpcServer:
-    """Answers whoever has our own user id, and root."""
+    """Answers whoever has our own user id, and root. Whispers go out in front of an answer."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, whispers: Whispers, idle_s: float = IDLE_S) -> None:
         self._handler = handler
+        self._whispers = whispers
+        self._idle_s = idle_s
         self._server: asyncio.Server | None = None
-        self._clients: set[asyncio.Task[None]] = set()
+        self._calls: set[asyncio.Task[None]] = set()
 
     async def start(self, listener: socket.socket) -> None:
         self._server = await asyncio.start_unix_server(self._accepted, sock=listener, limit=LINE_BYTES)
@@ -29,67 +44,117 @@ class IpcServer:
     async def stop(self) -> None:
         if self._server is not None:
             self._server.close()
-        for task in self._clients:
+        for task in self._calls:
             task.cancel()
-        await asyncio.gather(*self._clients, return_exceptions=True)
+        await asyncio.gather(*self._calls, return_exceptions=True)
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._clients.add(task)
+        self._calls.add(task)
         try:
-            may_ask = _may_ask(writer.get_extra_info("socket"))
-            await _converse(reader, writer, self._handler if may_ask else _not_allowed)
-        except ConnectionError:
-            # Whoever asked did not wait for the answer.
+            await self._converse(reader, writer, self._handler_for(writer.get_extra_info("socket")))
+        except (ConnectionError, TimeoutError):
+            # Whoever asked did not wait for the answer, or never asked.
             return
         finally:
-            self._clients.discard(task)
+            self._calls.discard(task)
             writer.close()
 
+    def _handler_for(self, connection: socket.socket) -> Handler:
+        if not _may_ask(connection):
+            return _refuse(NotAllowedError("an agent answers its own user and root only"))
+        if len(self._calls) > MOST_CALLS:
+            return _refuse(TemporaryError(f"the agent is being asked {MOST_CALLS} things already"))
+        return self._handler
 
-async def _converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: Handler) -> None:
-    while True:
+    async def _converse(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: Handler
+    ) -> None:
+        reading = asyncio.ensure_future(_next_line(reader))
+        answering: asyncio.Future[tuple[Json, bool]] | None = None
         try:
-            line = await reader.readline()
-        except ValueError:
-            too_long = UsageError(f"a request is at most {LINE_BYTES} bytes long")
-            writer.write(encode(refusal(None, too_long)))
-            return await writer.drain()
-        if not line.endswith(b"\n"):
+            while (line := await asyncio.wait_for(reading, self._idle_s)) != b"":
+                if line is None:
+                    too_long = UsageError(f"a request is at most {LINE_BYTES} bytes long")
+                    return await self._write(writer, refusal(None, too_long), is_for_agent=False)
+                # Also how it is noticed that nobody waits for the answer any more.
+                reading = asyncio.ensure_future(_next_line(reader))
+                answering = asyncio.ensure_future(_answer(line, handler))
+                await asyncio.wait({reading, answering}, return_when=asyncio.FIRST_COMPLETED)
+                if not answering.done() and reading.result() == b"" and _has_left(writer):
+                    return None
+                answer, is_for_agent = await answering
+                is_served = handler is self._handler
+                await self._write(writer, answer, is_for_agent=is_for_agent and is_served)
+                if not is_served:
+                    return None
             return None
-        writer.write(encode(await _answer(line, handler)))
-        await writer.drain()
+        finally:
+            for task in (reading, answering):
+                if task is not None:
+                    task.cancel()
+
+    async def _write(self, writer: asyncio.StreamWriter, answer: Json, *, is_for_agent: bool) -> None:
+        whispers = self._whispers.take() if is_for_agent else []
+        try:
+            for whisper in whispers:
+                told = {"type": "whisper", "whisper_type": whisper.kind, "message": whisper.text}
+                writer.write(encode(told))
+            writer.write(encode(answer))
+            await writer.drain()
+        except ConnectionError:
+            self._whispers.put_back(whispers)
+            raise
 
 
-async def _answer(line: bytes, handler: Handler) -> dict[str, Any]:
-    request_id = None
+async def _next_line(reader: asyncio.StreamReader) -> bytes | None:
+    """A whole request; nothing at the end, also if half a one stands there. None: it is too long."""
+    try:
+        line = await reader.readline()
+    except ConnectionError:
+        return b""
+    except ValueError:
+        return None
+    return line if line.endswith(b"\n") else b""
+
+
+async def _answer(line: bytes, handler: Handler) -> tuple[Json, bool]:
+    """The answer, and whether the agent itself asked: whispers are for no one else."""
+    request: Json = {}
     try:
         request = decode(line)
-        request_id = request.get("id")
-        return response(request_id, await handler(request))
+        data = await handler(request)
+        return response(request.get("id"), data), request.get("by") != PERSON
     except CultureError as error:
-        return refusal(request_id, error)
+        return refusal(request.get("id"), error), request.get("by") != PERSON
+    except Exception:
+        # One call is given up; the agent, and who else asks it, go on.
+        log.exception("the request '%s' failed", request.get("type"))
+        return refusal(request.get("id"), CultureError("a bug of ours; the journal has it")), False
 
 
-async def _not_allowed(request: dict[str, Any]) -> dict[str, Any]:
-    raise NotAllowedError("an agent answers its own user and root only")
+def _refuse(error: CultureError) -> Handler:
+    async def refuse(request: Json) -> Json:
+        raise error
+
+    return refuse
 
 
-def response(request_id: Any, data: dict[str, Any]) -> dict[str, Any]:
+def response(request_id: Any, data: Json) -> Json:
     return {"type": "response", "id": request_id, "ok": True, "data": data}
 
 
-def refusal(request_id: Any, error: CultureError) -> dict[str, Any]:
+def refusal(request_id: Any, error: CultureError) -> Json:
     told = {"error": str(error), "hint": error.hint, "exit_status": error.exit_status}
     return {"type": "response", "id": request_id, "ok": False, **told}
 
 
-def encode(message: dict[str, Any]) -> bytes:
+def encode(message: Json) -> bytes:
     return json.dumps(message, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
-def decode(line: bytes) -> dict[str, Any]:
+def decode(line: bytes) -> Json:
     try:
         request = json.loads(line)
     except (ValueError, RecursionError):
@@ -103,3 +168,10 @@ def _may_ask(connection: socket.socket) -> bool:
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     _, uid, _ = struct.unpack("3i", credentials)
     return uid in (0, os.geteuid())
+
+
+def _has_left(writer: asyncio.StreamWriter) -> bool:
+    """Whether the other end is gone. One that only has nothing more to ask still reads."""
+    poll = select.poll()
+    poll.register(writer.get_extra_info("socket").fileno(), 0)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))

@@ -1,4 +1,4 @@
-"""The agent's socket: who may ask, and what becomes of what is no request."""
+"""The agent's socket: who may ask, what becomes of what is no request, and of who does not wait."""
 
 import asyncio
 import json
@@ -8,17 +8,37 @@ import subprocess
 import pytest
 
 from culture.agent import ipc
+from culture.agent.whispers import Whispers
 from culture.net.listeners import listening
 
 
-async def echo(request: dict) -> dict:
-    return {"echo": request.get("say")}
+class Daemon:
+    """Gives back what is said to it, or takes its time."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.given_up = asyncio.Event()
+        self.whispers = Whispers()
+
+    async def answer(self, request: dict) -> dict:
+        if request.get("say") == "wait":
+            self.asked.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.given_up.set()
+        return {"echo": request["say"]}
 
 
 @pytest.fixture
-async def path(home):
+def daemon() -> Daemon:
+    return Daemon()
+
+
+@pytest.fixture
+async def path(home, daemon):
     path = home / "agent.sock"
-    server = ipc.IpcServer(echo)
+    server = ipc.IpcServer(daemon.answer, daemon.whispers, idle_s=5)
     with listening([f"unix:{path}"], []) as [listener]:
         await server.start(listener)
         yield path
@@ -67,8 +87,95 @@ async def test_half_a_request_is_not_carried_out(path):
     assert await answers(path, b'{"id": "a", "say": 1}') == []
 
 
+async def test_a_bug_costs_one_answer(path, caplog):
+    broken, served = await answers(path, b'{"id": "a"}\n{"id": "b", "say": 2}\n')
+
+    assert (broken["exit_status"], broken["error"]) == (70, "a bug of ours; the journal has it")
+    assert served["data"] == {"echo": 2}
+    assert "KeyError" in caplog.text
+
+
+async def test_whispers_come_with_the_next_answer_once(path, daemon):
+    daemon.whispers.add("you tried this\n3 times", "CORRECTION")
+    daemon.whispers.add("look at the log", "THINK_DEEPER")
+
+    first, second, answer = await answers(path, b'{"id": "a", "say": 1}\n')
+    assert first == {"type": "whisper", "whisper_type": "CORRECTION", "message": "you tried this 3 times"}
+    assert second["whisper_type"] == "THINK_DEEPER"
+    assert answer["data"] == {"echo": 1}
+
+    assert len(await answers(path, b'{"id": "a", "say": 1}\n')) == 1
+
+
+async def test_whispers_are_not_for_a_person_who_asks(path, daemon):
+    daemon.whispers.add("ask for help", "CORRECTION")
+
+    (answer,) = await answers(path, b'{"id": "a", "say": 1, "by": "person"}\n')
+
+    assert answer["data"] == {"echo": 1}
+    assert len(daemon.whispers.take()) == 1
+
+
+async def test_only_the_newest_whispers_are_kept(daemon):
+    for number in range(30):
+        daemon.whispers.add(f"number {number}", "CORRECTION")
+
+    kept = daemon.whispers.take()
+    assert [str(kept[0]), len(kept)] == ["[SUPERVISOR/CORRECTION] number 10", 20]
+
+
+async def test_what_nobody_waits_for_is_given_up(path, daemon):
+    _, writer = await asyncio.open_unix_connection(str(path))
+    writer.write(b'{"id": "a", "say": "wait"}\n')
+    await daemon.asked.wait()
+
+    writer.close()
+
+    async with asyncio.timeout(10):
+        await daemon.given_up.wait()
+
+
+async def test_who_has_nothing_more_to_ask_still_gets_the_answer(path, daemon):
+    """As `echo … | nc -NU socket` does."""
+    reader, writer = await asyncio.open_unix_connection(str(path))
+    writer.write(b'{"id": "a", "say": "wait"}\n')
+    writer.write_eof()
+    await daemon.asked.wait()
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await daemon.given_up.wait()
+    assert not reader.at_eof()
+    writer.close()
+
+
+async def test_too_many_calls_at_once_are_told_to_come_later(path, daemon):
+    held = [await asyncio.open_unix_connection(str(path)) for _ in range(ipc.MOST_CALLS)]
+    for _, writer in held:
+        writer.write(b'{"id": "a", "say": "wait"}\n')
+    await daemon.asked.wait()
+
+    (refused,) = await answers(path, b'{"id": "b", "say": 1}\n')
+
+    assert (refused["id"], refused["exit_status"]) == ("b", 75)
+    for _, writer in held:
+        writer.close()
+
+
+async def test_a_connection_that_asks_nothing_is_closed(home, daemon):
+    server = ipc.IpcServer(daemon.answer, daemon.whispers, idle_s=0.01)
+    with listening([f"unix:{home / 'idle.sock'}"], []) as [listener]:
+        await server.start(listener)
+        reader, writer = await asyncio.open_unix_connection(str(home / "idle.sock"))
+        async with asyncio.timeout(10):
+            assert await reader.read() == b""
+        writer.close()
+        await server.stop()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-async def test_another_user_is_refused_even_if_the_socket_lets_it_in(path, home):
+async def test_another_user_is_refused_even_if_the_socket_lets_it_in(path, home, daemon):
+    daemon.whispers.add("for the agent alone", "CORRECTION")
     for directory in (home, path.parent):
         directory.chmod(0o755)
     path.chmod(0o666)
@@ -85,3 +192,4 @@ async def test_another_user_is_refused_even_if_the_socket_lets_it_in(path, home)
     )
 
     assert "answers its own user and root only" in nobody.stdout
+    assert "for the agent alone" not in nobody.stdout

@@ -1,45 +1,30 @@
 """irc: speak and read on IRC as an agent does, through its daemon's socket.
 
 An agent runs it for every word it says, so it starts fast: the standard library's smaller half, and
-no parser of options where five lines do.
+no parser of options where twenty lines do.
 """
 
 import json
 import os
-import socket
 import sys
-import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final
 
-from culture.config.paths import agent_socket
-from culture.errors import CultureError, TemporaryError, UnavailableError, UsageError, run
-
-WAIT_S: Final = 10.0
-"""How long to wait for a daemon that is being restarted."""
-ANSWER_TIMEOUT_S: Final = 60.0
-_RETRY_S: Final = 0.05
+from culture.agent.skill.calling import call, socket_of
+from culture.agent.skill.showing import SHOW
+from culture.agent.skill.verbs import VERBS, Parameter, Verb, complete
+from culture.errors import UsageError, run
 
 Json = dict[str, Any]
 
-USAGE: Final = """\
-usage: irc [--nick NICK] VERB …
+MCP: Final = "mcp"
 
-  send TARGET TEXT…      say TEXT in a channel, or to a nick; TEXT '-' is read from standard input
-  read CHANNEL [LIMIT]   what was said since the last read, the oldest first; LIMIT lines, else 50
-  whoami                 the agent's nick, server and channels
-  status                 what the agent is doing
-
+_OPTIONS: Final = """\
   --nick NICK            the agent to speak as; else $CULTURE_NICK, which an agent has in its environment
+  --json                 print what the daemon answers as it is
 
-Quote a channel: irc send '#general' 'hello'. A bare # begins a comment in a shell.
+Quote a channel: irc send '#general' 'hello'. A bare # begins a comment in a shell. TEXT - is standard input.
 """
-
-
-class Verb(NamedTuple):
-    request: Callable[[Sequence[str]], Json]
-    show: Callable[[Json], None]
 
 
 def main() -> None:
@@ -48,135 +33,113 @@ def main() -> None:
 
 def _main(words: Sequence[str]) -> int:
     if words and words[0] in ("-h", "--help"):
-        sys.stdout.write(USAGE)
+        sys.stdout.write(usage())
         return 0
-    path, words = _find_agent(words)
-    verb = VERBS.get(words[0]) if words else None
-    if verb is None:
-        told = f"unknown verb '{words[0]}'" if words else "a verb is missing"
-        raise UsageError(told, hint=f"known verbs: {', '.join(VERBS)}; see irc --help")
-    verb.show(ask(path, verb.request(words[1:])))
+    nick, is_json, words = _options(words)
+    if words[:1] == [MCP]:
+        return _serve(nick, words[1:])
+    verb = _find_verb(words)
+    request = {"type": verb.request, **complete(verb, arguments(verb, words[1:]))}
+    by = {"by": "person"} if nick is not None else {}
+    answer = call(socket_of(nick, os.environ), {**request, **by}, lambda text: print(text, file=sys.stderr))
+    if is_json:
+        print(json.dumps(answer, ensure_ascii=False))
+        return 0
+    shown = SHOW[verb.request](answer)
+    for note in shown.notes:
+        print(note, file=sys.stderr)
+    for line in shown.lines:
+        print(line)
     return 0
 
 
-def _find_agent(words: Sequence[str]) -> tuple[Path, Sequence[str]]:
-    if words and words[0] == "--nick":
-        if len(words) < 2:
-            raise UsageError("--nick needs a nick")
-        # The socket in the environment is that of another agent.
-        env = {name: value for name, value in os.environ.items() if name != "CULTURE_SOCKET"}
-        return agent_socket(words[1], env), words[2:]
-    nick = os.environ.get("CULTURE_NICK", "")
-    if not nick and not os.environ.get("CULTURE_SOCKET"):
-        raise UsageError("which agent? there is no $CULTURE_NICK", hint="irc --nick spark-claude whoami")
-    return agent_socket(nick, os.environ), words
-
-
-def ask(path: Path, request: Json) -> Json:
-    """The daemon's answer. Whispers that come before it are for whoever asks: they go to stderr."""
-    with _connect(path, time.monotonic() + WAIT_S) as connection, connection.makefile("rb") as answers:
-        connection.settimeout(ANSWER_TIMEOUT_S)
-        try:
-            connection.sendall(json.dumps({**request, "id": "1"}).encode() + b"\n")
-            for line in answers:
-                answer = json.loads(line)
-                if answer["type"] == "response":
-                    return _data_of(answer)
-                if answer["type"] == "whisper":
-                    sys.stderr.write(f"[SUPERVISOR/{answer['whisper_type']}] {answer['message']}\n")
-        except TimeoutError:
-            raise TemporaryError(f"no answer within {ANSWER_TIMEOUT_S:.0f} s") from None
-        except ConnectionError:
-            pass
-    raise TemporaryError("the agent stopped before it answered; it may or may not have been done")
-
-
-def _connect(path: Path, deadline: float) -> socket.socket:
-    while True:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            connection.connect(str(path))
-        except OSError as error:
-            connection.close()
-            if not isinstance(error, FileNotFoundError | ConnectionRefusedError):
-                raise UnavailableError(f"cannot reach the agent at '{path}': {error.strerror}") from None
-            if time.monotonic() > deadline:
-                hint = "is it running? systemctl status 'culture-agent@*'"
-                raise UnavailableError(f"no agent answers at '{path}'", hint=hint) from None
-            time.sleep(_RETRY_S)
+def _options(words: Sequence[str]) -> tuple[str | None, bool, list[str]]:
+    """What stands before the verb: which agent, whether in JSON; then the rest."""
+    nick, is_json, rest = None, False, list(words)
+    while rest and rest[0] in ("--nick", "--json"):
+        option = rest.pop(0)
+        if option == "--json":
+            is_json = True
+        elif rest:
+            nick = rest.pop(0)
         else:
-            return connection
+            raise UsageError("--nick needs a nick")
+    return nick, is_json, rest
 
 
-def _data_of(answer: Json) -> Json:
-    if answer["ok"]:
-        return dict(answer["data"])
-    kinds = {kind.exit_status: kind for kind in CultureError.__subclasses__() if kind.__init__ is _INIT}
-    raise kinds.get(answer["exit_status"], CultureError)(answer["error"], hint=answer["hint"])
+def _find_verb(words: Sequence[str]) -> Verb:
+    verb = VERBS.get(words[0]) if words else None
+    if verb is None:
+        told = f"unknown verb '{words[0]}'" if words else "a verb is missing"
+        raise UsageError(told, hint=f"known verbs: {', '.join(VERBS)}, {MCP}; see irc --help")
+    return verb
 
 
-_INIT: Final = CultureError.__init__
+def _serve(nick: str | None, words: Sequence[str]) -> int:
+    if words:
+        raise UsageError(f"{MCP} takes no arguments")
+    # A program that serves loads more than one that says a word.
+    from culture.agent.skill.mcp import serve
+
+    serve(socket_of(nick, os.environ), sys.stdin.buffer, sys.stdout.buffer)
+    return 0
 
 
-def _send(words: Sequence[str]) -> Json:
-    if len(words) < 2:
-        raise UsageError(
-            "send needs a target and a text", hint="irc send '#general' 'hello', with the quotes"
-        )
-    target, *text = words
-    message = sys.stdin.buffer.read().decode(errors="replace") if text == ["-"] else " ".join(text)
-    return {"type": "irc_send", "channel": target, "message": message}
+def arguments(verb: Verb, words: Sequence[str]) -> Json:
+    """What the words say, by the names of the parameters."""
+    found: Json = {}
+    rest = list(words)
+    options = {f"--{each.name}": each for each in verb.parameters if each.is_option}
+    for each in (each for each in verb.parameters if not each.is_option):
+        _take_options(found, rest, options, verb)
+        if not rest:
+            break
+        # Text is whatever stands there, also if it looks like an option.
+        found[each.name] = _text(rest) if each.is_text else _value(each, rest.pop(0), verb)
+        rest = [] if each.is_text else rest
+    _take_options(found, rest, options, verb)
+    if rest or any(each.is_required and each.name not in found for each in verb.parameters):
+        raise _wrong(verb)
+    return found
 
 
-def _read(words: Sequence[str]) -> Json:
-    if not 1 <= len(words) <= 2 or not all(word.isdecimal() for word in words[1:]):
-        raise UsageError(
-            "read needs a channel and may have a number", hint="irc read '#general' 20, with the quotes"
-        )
-    limit = {"limit": int(words[1])} if len(words) == 2 else {}
-    return {"type": "irc_read", "channel": words[0], **limit}
+def _take_options(found: Json, rest: list[str], options: dict[str, Parameter], verb: Verb) -> None:
+    while rest and rest[0] in options:
+        option = options[rest.pop(0)]
+        if not rest:
+            raise _wrong(verb)
+        found[option.name] = _value(option, rest.pop(0), verb)
 
 
-def _plain(kind: str) -> Callable[[Sequence[str]], Json]:
-    def request(words: Sequence[str]) -> Json:
-        if words:
-            raise UsageError(f"{kind} takes no arguments")
-        return {"type": kind}
-
-    return request
-
-
-def _show_sent(data: Json) -> None:
-    lines = data["lines"]
-    print("sent" if lines == 1 else f"sent as {lines} lines")
+def _value(parameter: Parameter, word: str, verb: Verb) -> str | int:
+    if parameter.kind is str:
+        return word
+    if not word.isdecimal() or not word.isascii():
+        raise _wrong(verb)
+    return int(word)
 
 
-def _show_lines(data: Json) -> None:
-    if data["missed"]:
-        sys.stderr.write(f"{data['missed']} older lines are no longer there\n")
-    for line in data["lines"]:
-        # The time of day; who wants to know the day has the server's history.
-        print(f"{line['time'][11:19]} <{line['nick']}> {line['text']}")
-    if data["left"]:
-        sys.stderr.write(f"{data['left']} more unread; read again\n")
+def _text(words: Sequence[str]) -> str:
+    return sys.stdin.buffer.read().decode(errors="replace") if words == ["-"] else " ".join(words)
 
 
-def _show_self(data: Json) -> None:
-    channels = ", ".join(data["channels"]) or "no channel"
-    state = "connected to" if data["connected"] else "not connected to"
-    print(f"{data['nick']}, {state} {data['server']}, in {channels}")
+def _wrong(verb: Verb) -> UsageError:
+    name = next(name for name, each in VERBS.items() if each is verb)
+    if not verb.parameters:
+        return UsageError(f"{name} takes no arguments")
+    return UsageError(f"it is: irc {_synopsis(name, verb)}", hint=f"{verb.example}, with the quotes")
 
 
-def _show_status(data: Json) -> None:
-    print(data["status"])
+def _synopsis(name: str, verb: Verb) -> str:
+    return " ".join([name, *(each.usage for each in verb.parameters)])
 
 
-VERBS: dict[str, Verb] = {
-    "send": Verb(_send, _show_sent),
-    "read": Verb(_read, _show_lines),
-    "whoami": Verb(_plain("whoami"), _show_self),
-    "status": Verb(_plain("status"), _show_status),
-}
+def usage() -> str:
+    rows = [(_synopsis(name, verb), verb.about) for name, verb in VERBS.items()]
+    rows.append((MCP, "serve these as tools, by MCP on standard input and output"))
+    told = [f"  {synopsis}\n      {about}" for synopsis, about in rows]
+    return "\n".join(["usage: irc [--nick NICK] [--json] VERB …", "", *told, "", _OPTIONS])
+
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,67 @@
+"""`culturectl skills`: the irc skill where coding agents look for skills, for sessions that people start."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from culture.agent.backends.table import BACKENDS
+from culture.agent.briefing import SKILL
+from culture.commandline import Parser
+from culture.errors import NoInputError, NotAllowedError, UsageError
+
+_FILE: Final = Path("irc") / "SKILL.md"
+# Below the home or the project. Most agents share one place (agentskills.io); Claude Code has its own.
+_SHARED: Final = Path(".agents") / "skills"
+_OWN: Final[Mapping[str, Path]] = {"claude": Path(".claude") / "skills"}
+
+
+def add_arguments(parser: Parser) -> None:
+    parser.words = "backends"
+    parser.add_argument("action", choices=["install"], metavar="install")
+    parser.add_argument(
+        "backends", nargs="*", metavar="BACKEND", help=f"of {', '.join(BACKENDS)}; default: all"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--user", action="store_true", help="for all your sessions, in your home; the default")
+    where.add_argument("--project", type=Path, metavar="DIR", help="for sessions in this directory")
+
+
+def run(options: argparse.Namespace) -> int:
+    unknown = next((name for name in options.backends if name not in BACKENDS), None)
+    if unknown is not None:
+        raise UsageError(f"unknown backend '{unknown}'", hint=f"known backends: {', '.join(BACKENDS)}")
+    if options.project is not None and not options.project.is_dir():
+        raise NoInputError(f"there is no directory '{options.project}'")
+    for file in places(options.backends or BACKENDS, options.project, os.environ):
+        if install(file):
+            print(file)
+        else:
+            print(f"{file} is up to date", file=sys.stderr)
+    return 0
+
+
+def places(backends: Iterable[str], project: Path | None, env: Mapping[str, str]) -> list[Path]:
+    """Where these look for the skill, each place once."""
+    base = project.absolute() if project is not None else Path(env.get("HOME", "/"))
+    found = {name: base / _OWN.get(name, _SHARED) for name in backends}
+    if "claude" in found and project is None and env.get("CLAUDE_CONFIG_DIR"):
+        found["claude"] = Path(env["CLAUDE_CONFIG_DIR"]) / "skills"
+    return [place / _FILE for place in dict.fromkeys(found.values())]
+
+
+def install(file: Path) -> bool:
+    """Whether it was another one before, or none."""
+    text = SKILL.read_bytes()
+    try:
+        if file.is_file() and file.read_bytes() == text:
+            return False
+        file.parent.mkdir(parents=True, exist_ok=True)
+        half = file.with_name(f".{file.name}.part")
+        half.write_bytes(text)
+        half.replace(file)
+    except OSError as error:
+        raise NotAllowedError(f"cannot write '{error.filename}': {error.strerror}") from None
+    return True
