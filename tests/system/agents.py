@@ -8,8 +8,12 @@ EXAMPLE = "/usr/share/doc/culture/examples/rehearsal.conf"
 DROP_IN = "/etc/systemd/system/culture-agent@.service.d/rehearsal.conf"
 
 
-def start_agent(host: Host) -> None:
-    host.write("/etc/culture/agents.yaml", "agents:\n  - nick: spark-claude\n")
+def start_agent(host: Host, *keys: str) -> None:
+    """With these lines of agents.yaml about it."""
+    about = "".join(f"    {key}\n" for key in keys)
+    host.write("/etc/culture/agents.yaml", f"agents:\n  - nick: spark-claude\n{about}")
+    if keys:
+        host.run("culturectl", "units")
     host.run("install", "-D", "-m", "0644", EXAMPLE, DROP_IN)
     host.systemctl("daemon-reload")
     host.systemctl("enable", "--now", SERVICE)

@@ -140,6 +140,30 @@ def test_it_writes_to_its_own_directory_and_sees_neither_homes_nor_the_state_of_
     assert not is_possible("cat", "/home/ori/letter")
 
 
+def test_it_is_the_user_that_agents_yaml_names_and_sees_the_project_and_its_own_key(spark: Host):
+    spark.run("useradd", "--create-home", "ori")
+    spark.run("runuser", "--user", "ori", "--", "mkdir", "/home/ori/project", "/home/ori/diary")
+    for name in ("anthropic", "other"):
+        spark.write(f"/etc/culture/credentials/{name}", "secret\n")
+
+    start_agent(
+        spark,
+        *("user: ori", "directory: /home/ori/project", "memory_max: 2G", "key_credential: anthropic"),
+    )
+
+    process = spark.property(SERVICE, "MainPID")
+    assert spark.property(SERVICE, "User") == "ori"
+    assert spark.property(SERVICE, "MemoryMax") == str(2 * 1024**3)
+    inside = ["nsenter", f"--target={process}", "--mount", "--", "runuser", "--user", "ori", "--"]
+    assert spark.run(*inside, "ls", "/home/ori").stdout == "project\n"
+    spark.run(*inside, "touch", "/home/ori/project/note")
+    assert spark.run("stat", "--format=%U", "/home/ori/project/note").stdout == "ori\n"
+    assert spark.run(*inside, "ls", f"/run/credentials/{SERVICE}").stdout == "anthropic\n"
+    listed = spark.run("stat", "--format=%a %U", "/run/culture/spark-claude.sock").stdout
+    assert listed == "600 ori\n"
+    assert spark.run("culturectl", "units").stdout == ""
+
+
 def test_stopping_all_agents_at_once_is_one_command(claude: Host):
     claude.systemctl("stop", "culture-agents.target")
 

@@ -1,0 +1,73 @@
+"""`culturectl failed`: where an agent was, people read that its service gave up. Its unit starts it."""
+
+import argparse
+import asyncio
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from culture.client.client import Client
+from culture.client.events import Event, Registered
+from culture.client.registration import Identity
+from culture.client.session import Kind
+from culture.config import loader, paths
+from culture.config.agents import AgentConfig, AgentsConfig, find_agent
+from culture.errors import CultureError, UnavailableError
+from culture.systemd.credentials import read_credential
+
+PATIENCE_S: Final = 20.0
+# Those that are not tried again (sysexits), as a person would say it.
+_MEANINGS: Final = {"64": "a wrong command line", "77": "not allowed", "78": "a wrong configuration"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("nick", metavar="NICK", help="whose service failed")
+    where = "default: ~/.culture/agents.yaml if it exists, else /etc/culture/agents.yaml"
+    parser.add_argument("--config", type=Path, metavar="FILE", help=where)
+
+
+def run(options: argparse.Namespace) -> int:
+    path = options.config or paths.config_file("agents.yaml", os.environ)
+    config = loader.load(path, AgentsConfig)
+    agent = find_agent(config, options.nick, where=str(path))
+    asyncio.run(_tell(config, agent, words(agent.nick, os.environ)))
+    return 0
+
+
+def words(nick: str, env: Mapping[str, str]) -> str:
+    """systemd says what happened to the unit that it was triggered by (systemd.exec(5))."""
+    unit = f"culture-agent@{nick}"
+    status, result = env.get("MONITOR_EXIT_STATUS", ""), env.get("MONITOR_SERVICE_RESULT", "")
+    why = _MEANINGS.get(status) or " ".join(filter(None, [result, status])) or "it did not say why"
+    return f"{nick} is not running any more: {why}. See: systemctl status {unit}"
+
+
+async def _tell(config: AgentsConfig, agent: AgentConfig, text: str) -> None:
+    registered = asyncio.Event()
+
+    def received(event: Event) -> None:
+        if isinstance(event, Registered):
+            registered.set()
+
+    credential = config.server.password_credential
+    password = read_credential(credential, os.environ) if credential else ""
+    host = agent.nick.partition("-")[0]
+    identity = Identity(f"{host}-systemd", "systemd", "tells what failed", password, is_bot=True)
+    client = Client(config.server.address, identity, (), received, lambda why, wait_s: None)
+    running = asyncio.create_task(client.run())
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await registered.wait()
+            for channel in agent.channels:
+                # One that lets nobody in is no reason to leave out the next.
+                with contextlib.suppress(CultureError):
+                    await client.join(channel)
+                    client.say(channel, text, Kind.NOTICE)
+    except TimeoutError:
+        raise UnavailableError(f"cannot tell anybody: no answer from {client.address}") from None
+    finally:
+        client.quit("said what there was to say")
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
