@@ -1,0 +1,69 @@
+"""What happened, as a plain value: what history keeps of it, and what links carry."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from culture.names import has_prefix, is_nick
+from culture.protocol.line import NO_TAGS
+
+GENERATION_SHIFT: Final = 32
+"""A number is `generation << 32 | counter`: each start of a server begins a generation of its own."""
+
+SPOKEN: Final = frozenset({"PRIVMSG", "NOTICE", "TAGMSG"})
+SEEN: Final = frozenset(
+    {"JOIN", "KICK", "MODE", "NICK", "PART", "QUIT", "REDACT", "RENAME", "TOPIC"},
+)
+LINKS_ONLY: Final = frozenset(
+    {
+        "ACCOUNT", "AWAY", "CHGHOST", "ENTER", "GONE", "INVITE", "KILL", "KNOWN", "LEFT", "META", "NAMED",
+        "SETNAME", "UMODE", "USER",
+    }
+)  # fmt: skip
+"""What other hosts have to know, and history does not."""
+CROSSING: Final = SPOKEN | SEEN | LINKS_ONLY
+"""All that links carry. How far somebody read, and what an account published, stays where the account is."""
+
+STAMP_TAG: Final = "agentirc.dev/stamp"
+"""On a change that has to count as later than its time says (milliseconds): a clock may be behind another."""
+
+
+class Happening(NamedTuple):
+    """An event as its readers were told it. A tuple, since one is made of every message."""
+
+    id: str
+    """The msgid, the same on every host."""
+    at: float
+    command: str
+    target: str
+    """The channel as it is spelled, `@#ops` for its operators, or the nick written to. Empty: `channels`."""
+    source: str
+    """nick!user@host, as it was before a NICK."""
+    account: str | None
+    text: str = ""
+    """What comes last on the line. Several lines in one message have a line feed between them."""
+    tags: Mapping[str, str] = NO_TAGS
+    is_public: bool = False
+    """It was said in a channel that was neither secret nor keyed nor for invited people only."""
+    ends: tuple[str, str] | None = None
+    """Of a direct message: `end_of` who wrote it and of who it is for."""
+    channels: tuple[tuple[str, bool], ...] = ()
+    """Where a QUIT or a NICK was seen, each with `is_public`."""
+    params: tuple[str, ...] = ()
+    """What stands between target and text: who was kicked, which modes, which message was redacted."""
+    origin: str = ""
+    """The host where it happened. Empty: this one."""
+    seq: int = 0
+    """Its number among all that happened there; what counts them says how it is made up."""
+    to: str = ""
+    """Of a direct message: the host that it goes to, if that is another one."""
+    is_local: bool = False
+    """It stays on this host: the channel is local."""
+    scope: str = "*"
+    """What its number counts for here: all that may cross links, or, where the way it came is limited to some
+    channels, these, folded and with commas between. See `culture.federation.holding`."""
+
+
+def may_come_from(source: str, origin: str) -> bool:
+    """Whether a host may tell of this source: its users have its prefix, and what is relayed is no nick."""
+    nick, _, address = source.partition("!")
+    return has_prefix(nick, origin) if is_nick(nick) else address.rpartition("@")[2] == origin

@@ -1,0 +1,82 @@
+"""What a simulated host has written down: it survives a crash, and may be replaced by an older copy."""
+
+from collections.abc import Iterable, Sequence
+
+from culture.federation.ports import DIRECT, ReadRequest
+from culture.names import Folded, fold
+from culture.protocol.happening import LINKS_ONLY, Happening
+
+SIGNS = "@%+"
+
+
+def places(happening: Happening) -> list[str]:
+    """Where it happened: channels, or the host that a direct message goes to."""
+    if happening.channels:
+        return [fold(name) for name, _ in happening.channels]
+    if happening.to:
+        return [f"{DIRECT}{happening.to}"]
+    return [fold(happening.target.lstrip(SIGNS))]
+
+
+class DuplicateError(AssertionError):
+    """The same event was written down twice."""
+
+
+class Disk:
+    """As history does it: rows by origin, number and place."""
+
+    def __init__(self, rows: Iterable[Happening] = ()) -> None:
+        self.rows: list[Happening] = []
+        self.is_full = False
+        self._seen: set[tuple[str, int, str]] = set()
+        self._holdings: dict[str, dict[str, dict[int, int]]] = {}
+        self.append(list(rows))
+
+    def copy(self) -> "Disk":
+        return Disk(self.rows)
+
+    def append(self, happened: Sequence[Happening]) -> None:
+        for each in happened:
+            if each.command in LINKS_ONLY:
+                continue
+            for place in places(each):
+                key = (each.origin, each.seq, place)
+                if key in self._seen:
+                    raise DuplicateError(f"twice: {each}")
+                self._seen.add(key)
+            self.rows.append(each)
+            scopes = [f"{DIRECT}{each.to}"] if each.to else each.scope.split(",")
+            for scope in scopes:
+                levels = self._holdings.setdefault(each.origin, {}).setdefault(scope, {})
+                generation = each.seq >> 32
+                levels[generation] = max(levels.get(generation, 0), each.seq)
+
+    def holdings(self) -> dict[str, dict[str, dict[int, int]]]:
+        return {
+            origin: {scope: dict(levels) for scope, levels in scopes.items()}
+            for origin, scopes in self._holdings.items()
+        }
+
+    def read(self, request: ReadRequest) -> list[Happening]:
+        found: dict[int, Happening] = {}
+        for each in self.rows:
+            if each.origin != request.origin or each.is_local or (each.to or None) != request.to:
+                continue
+            if each.seq <= request.after.get(each.seq >> 32, -1):
+                continue
+            part = _in_channels(each, request.channels)
+            if part is not None:
+                known = found.get(each.seq)
+                found[each.seq] = (
+                    part if known is None else known._replace(channels=known.channels + part.channels)
+                )
+        return [found[number] for number in sorted(found)][: request.most]
+
+
+def _in_channels(happening: Happening, channels: frozenset[Folded] | None) -> Happening | None:
+    if channels is None:
+        return happening
+    if happening.channels:
+        kept = tuple(each for each in happening.channels if fold(each[0]) in channels)
+        return happening._replace(channels=kept) if kept else None
+    return happening if fold(happening.target.lstrip(SIGNS)) in channels else None
