@@ -44,18 +44,27 @@ class Changes:
         self.sessions: dict[Session, None] = {}
         self.channels: dict[Folded, None] = {}
         self.accounts: dict[Folded, None] = {}
+        self.guests: dict[Folded, None] = {}
+        """Users of other hosts, by their nicks."""
 
     def __bool__(self) -> bool:
-        return bool(self.sessions or self.channels or self.accounts)
+        return bool(self.sessions or self.channels or self.accounts or self.guests)
 
     def clear(self) -> None:
         self.sessions.clear()
         self.channels.clear()
         self.accounts.clear()
+        self.guests.clear()
 
     def touch(self, session: Session | None) -> None:
         if self.is_wanted and session is not None:
             self.sessions[session] = None
+
+    def touch_user(self, user: User) -> None:
+        if not user.server:
+            self.touch(user.session)
+        elif self.is_wanted:
+            self.guests[user.key] = None
 
     def note(self, event: Change, state: State) -> None:
         """Before the event is applied: who leaves, and what vanishes with them, is still there."""
@@ -63,7 +72,7 @@ class Changes:
             return
         match event:
             case Joined(user, channel):
-                self.touch(user.session)
+                self.touch_user(user)
                 if channel.key not in state.channels:
                     self.channels[channel.key] = None
             case Parted(user, channel) | Kicked(channel=channel, kicked=user):
@@ -72,33 +81,35 @@ class Changes:
                 self._left(user, user.channels.values())
             case Invited(invited=user):
                 self.touch(user.session)
-            case Renamed(user) | AwayChanged(user) | AccountChanged(user):
-                self.touch(user.session)
-            case RealnameChanged(user) | HostChanged(user):
-                self.touch(user.session)
+            case Renamed(user, new_nick):
+                self.touch_user(user)
+                if user.server:
+                    self.guests[fold(new_nick)] = None
+            case AwayChanged(user) | AccountChanged(user) | RealnameChanged(user) | HostChanged(user):
+                self.touch_user(user)
             case ChannelRenamed(channel=channel, new_name=new_name):
                 self.channels |= {channel.key: None, fold(new_name): None}
                 for member in channel.members:
-                    self.touch(member.session)
+                    self.touch_user(member)
             case TopicChanged(channel=channel):
                 self.channels[channel.key] = None
             case ModesChanged(channel=channel, params=params):
                 self.channels[channel.key] = None
                 for named in filter(None, map(state.find_user, params)):
-                    self.touch(named.session)
+                    self.touch_user(named)
             case MetadataChanged(target=User() as user) | MarkerMoved(user):
                 self._published(user)
             case MetadataChanged(target=channel):
                 self.channels[channel.key] = None
 
     def _left(self, user: User, channels: Iterable[Channel]) -> None:
-        self.touch(user.session)
+        self.touch_user(user)
         for channel in channels:
             if len(channel.members) == 1:
                 self.channels[channel.key] = None
 
     def _published(self, user: User) -> None:
-        if user.account is None:
-            self.touch(user.session)
+        if user.account is None or user.server:
+            self.touch_user(user)
         else:
             self.accounts[fold(user.account)] = None

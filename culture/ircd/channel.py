@@ -1,12 +1,19 @@
 """A channel: who is in it, with what standing, its topic and its modes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from culture.ircd.bans import Masks
+from culture.ircd.stamps import NEVER, Stamp
 from culture.ircd.user import User
 from culture.names import Folded, fold
 from culture.protocol.multiline import Fragment
+from culture.protocol.render import Form
+
+if TYPE_CHECKING:
+    from culture.ircd.session import Session
 
 
 class Status(StrEnum):
@@ -25,6 +32,7 @@ class Flag(StrEnum):
     """A channel mode without a parameter."""
 
     NO_CTCP = "C"
+    LOCAL = "L"
     REGISTERED_SPEAK = "M"
     REGISTERED_JOIN = "R"
     INVITE_ONLY = "i"
@@ -41,6 +49,8 @@ class Setting(StrEnum):
     LIMIT = "l"
 
 
+FIRST_FLAGS = frozenset({Flag.NO_EXTERNAL, Flag.TOPIC_LOCKED})
+"""Those of a new channel."""
 _CLOSED = frozenset({Flag.INVITE_ONLY, Flag.SECRET})
 _HUSHED = frozenset({Flag.MODERATED, Flag.REGISTERED_SPEAK})
 STATUSES: frozenset[str] = frozenset(Status)
@@ -64,7 +74,7 @@ class Channel:
     name: str
     created_at: float
     members: dict[User, set[Status]] = field(default_factory=dict)
-    flags: set[Flag] = field(default_factory=lambda: {Flag.NO_EXTERNAL, Flag.TOPIC_LOCKED})
+    flags: set[Flag] = field(default_factory=lambda: set(FIRST_FLAGS))
     settings: dict[Setting, str] = field(default_factory=dict)
     masks: Masks = field(default_factory=Masks)
     topic: Topic | None = None
@@ -72,6 +82,40 @@ class Channel:
     """When it got its name, if that is not the one it was made with."""
     metadata: dict[str, str] = field(default_factory=dict)
     """What its operators published of it."""
+    is_local: bool = False
+    """Nothing of it leaves this host. Kept beside its flag: it is asked for every message."""
+    stamps: dict[str, Stamp] = field(default_factory=dict)
+    """The last change of each thing here, also of what is not set any more."""
+    made_anew: Stamp = NEVER
+    """What was set before that was set in a channel by the same name which everybody has left."""
+    torn: frozenset[str] = frozenset()
+    """The hosts that were lost with members of it, who may be in it still."""
+    _readers: "dict[Form, list[Session]] | None" = None
+
+    def let_in(self, user: User, statuses: set[Status]) -> None:
+        self.members[user] = statuses
+        self._readers = None
+
+    def let_out(self, user: User) -> None:
+        del self.members[user]
+        self._readers = None
+
+    @property
+    def readers(self) -> "Mapping[Form, list[Session]]":
+        """The members who are connected to this server, by the form in which they read.
+
+        Kept from one message to the next: to find them takes longer than to queue it for them.
+        """
+        if self._readers is None:
+            self._readers = {}
+            for user in self.members:
+                if user.session is not None:
+                    self._readers.setdefault(user.session.form, []).append(user.session)
+        return self._readers
+
+    def forget_readers(self) -> None:
+        """One of them reads in another form from now on."""
+        self._readers = None
 
     @property
     def key(self) -> Folded:
@@ -83,6 +127,11 @@ class Channel:
         if Setting.KEY in shown and user not in self.members:
             shown[Setting.KEY] = "*"
         return ["+" + "".join([*sorted(self.flags), *shown]), *shown.values()]
+
+    @property
+    def latest(self) -> Stamp:
+        """Of all that was ever set here, the last."""
+        return max(self.made_anew, *self.stamps.values(), NEVER)
 
     @property
     def is_public(self) -> bool:

@@ -18,31 +18,28 @@ from culture.ircd.auth import Answer, Authenticator, Question
 from culture.ircd.changes import LEAVES_ALL_AS_IT_WAS
 from culture.ircd.delivery import Delivery, Output, split_by_cap
 from culture.ircd.draft import take
-from culture.ircd.events import Event, Quit, Said
+from culture.ircd.events import Change, Event, Quit, Said
 from culture.ircd.failures import Failure
 from culture.ircd.labels import LABEL
+from culture.ircd.links import Links
+from culture.ircd.monitoring import tell_offline
 from culture.ircd.notes import Notes
-from culture.ircd.record import Record
-from culture.ircd.refusal import Refusal, need_more_params
-from culture.ircd.session import CLOSED, READY, Phase, Session
+from culture.ircd.record import Moment, Record
+from culture.ircd.refusal import Refusal, need_more_params, not_now
+from culture.ircd.session import CLOSED, LINKED, READY, Phase, Session
 from culture.ircd.skills import NO_SKILLS, Happening, NotRecordedError, Skills
 from culture.ircd.spoken import hearers, spoken
+from culture.ircd.stamping import stamp_change
 from culture.ircd.state import State
 from culture.ircd.text import LINE_BYTES, cut, one_word, room_behind
 from culture.ircd.timeouts import check_all
 from culture.ircd.user import User
-from culture.names import Folded, fold
+from culture.names import Folded
 from culture.protocol.capabilities import Cap
 from culture.protocol.framing import OVERLONG
+from culture.protocol.happening import CROSSING
 from culture.protocol.line import Line, MalformedLine, format_line, parse_line
-from culture.protocol.numerics import (
-    ERR_ALREADYREGISTERED,
-    ERR_INPUTTOOLONG,
-    ERR_NOTREGISTERED,
-    ERR_UNKNOWNCOMMAND,
-    RPL_MONOFFLINE,
-    RPL_MONONLINE,
-)
+from culture.protocol.numerics import ERR_INPUTTOOLONG
 from culture.protocol.render import Rendered
 
 WAITING_BYTES: Final = 65536
@@ -97,10 +94,17 @@ class Ircd:
         self.sessions: set[Session] = set()
         self.reserved: dict[Folded, Session] = {}
         """Nicks that clients hold which are still registering."""
-        self.record = Record(skills)
+        self.record = Record(skills, generation=skills.begin_generation(int(self.started_at)))
         self.delivery = Delivery(is_recorded=self.record.is_wanted)
+        self.links: Links | None = None
         self._unobserved: list[Happening] = []
         self._questions: list[Question[Any]] = []
+
+    def link(self, links: Links) -> None:
+        """There are other hosts: from now on they are told what happens here."""
+        self.links = links
+        self.record.want(CROSSING)
+        self.state.expect_guests()
 
     def reconfigure(self, config: IrcdConfig, oper_passwords: Mapping[str, str]) -> None:
         """From now on. The name stays: clients know the server by it."""
@@ -128,7 +132,10 @@ class Ircd:
         if session.question is not None:
             self._wait(session.question, raw)
             return
-        if raw.startswith(express.BEGINNING) and express.say(self, session, raw):
+        if raw.startswith(express.BEGINNING) and express.say(self, session, raw[express.SKIP :]):
+            return
+        if session.phase is LINKED and self.links is not None:
+            self.links.received(session, raw)
             return
         try:
             line = parse_line(raw.decode())
@@ -217,6 +224,8 @@ class Ircd:
         self.delivery.settle()
         if self.record.happened:
             self._write_down()
+        elif self.links is not None:
+            self.links.committed(())
         return self.delivery.drain()
 
     def delivered(self) -> None:
@@ -227,14 +236,19 @@ class Ircd:
 
     def _write_down(self) -> None:
         happened, speakers = self.record.take()
+        wanted = happened if self.links is None else self.skills.wanted_of(happened)
         try:
-            self.skills.commit(happened)
+            self.skills.commit(wanted)
         except NotRecordedError as error:
             self.delivery.take_back()
             for session, command, target in speakers:
                 self.fail(session, command, "NOT_RECORDED", f"Not sent to {target}: {error}")
+            if self.links is not None:
+                self.links.failed()
         else:
-            self._unobserved += happened
+            self._unobserved += wanted
+            if self.links is not None:
+                self.links.committed([each for each in happened if not each.is_local])
 
     def send(self, session: Session, line: str) -> None:
         """To one client. What its own words made too long ends where a line has to."""
@@ -273,52 +287,48 @@ class Ircd:
             if self.record.is_wanted:
                 self.record.said(event, msgid, at)
             return
+        stamp_ms = stamp_change(event, self.state, self.name, at)
+        if self.record.is_wanted:
+            self.record.changed(event, Moment(msgid, at, stamp_ms))
+        self.bring_about(event, msgid, at)
+
+    def bring_about(self, event: Change, msgid: str, at: float, into: Delivery | None = None) -> None:
+        """A change takes effect, and everyone here is told, or will be by what is put `into` something."""
         # Those who leave, or are called otherwise from now on, still get what was said before.
         self.delivery.settle()
         told = announce(event, self.state)
         # Whoever logs in says so as who they were before (IRCv3 account-tag).
         account = told.source.account
-        if self.record.is_wanted:
-            self.record.changed(event, msgid, at)
         self.state.apply(event, at)
+        tell = self.delivery.tell if into is None else into.tell
         if told.extended is None:
             plain = told.audience
         else:
             cap, line = told.extended
             plain, extended = split_by_cap(told.audience, cap)
-            self.delivery.tell(Rendered(line, at, told.tags, msgid, account), extended, told.needs)
-        self.delivery.tell(Rendered(told.line, at, told.tags, msgid, account), plain, told.needs)
+            tell(Rendered(line, at, told.tags, msgid, account), extended, told.needs)
+        tell(Rendered(told.line, at, told.tags, msgid, account), plain, told.needs)
 
     def close(self, session: Session, reason: str) -> None:
         """Say goodbye, tell the others, forget the session. The driver hangs up after the last byte."""
         if session.phase is Phase.CLOSED:
             return
-        was_registered = session.phase is Phase.REGISTERED
+        was = session.phase
         self.send(
             session, format_line("ERROR", f"Closing Link: {session.user.host} ({reason})", trailing=True)
         )
-        session.phase = Phase.CLOSED
+        session.end(reason)
         self.state.changes.touch(session)
-        session.close_reason = reason
         session.question = session.draft = None
         self.sessions.discard(session)
-        if was_registered:
+        if was is Phase.REGISTERED:
             self.publish(Quit(session.user, reason))
             self.state.watchers.forget(session.user)
-            self.tell_offline(session.user.nick)
+            tell_offline(self, session.user.nick)
+        elif was is Phase.LINKED and self.links is not None:
+            self.links.ended(session, reason)
         else:
             self.release_nick(session)
-
-    def tell_online(self, user: User) -> None:
-        """Whoever monitors the nick learns that somebody has it now."""
-        for watcher in self.state.watchers.of(user.key):
-            if watcher.session is not None:
-                self.reply(watcher.session, RPL_MONONLINE, user.mask)
-
-    def tell_offline(self, nick: str) -> None:
-        for watcher in self.state.watchers.of(fold(nick)):
-            if watcher.session is not None:
-                self.reply(watcher.session, RPL_MONOFFLINE, nick)
 
     def release_nick(self, session: Session) -> None:
         """Give up the nick that a registering client holds."""
@@ -376,7 +386,9 @@ class Ircd:
             self.state.changes.touch(session)
         try:
             if command is None or session.phase not in command.phases:
-                raise _not_now(session.phase, command, line.command)
+                raise not_now(
+                    line.command, is_known=command is not None, is_new=session.phase is Phase.REGISTERING
+                )
             if len(line.params) < command.params:
                 raise need_more_params(line.command)
             if session.draft is None or not take(self, session, session.draft, line):
@@ -385,11 +397,3 @@ class Ircd:
             self.refuse(session, refusal)
         except Failure as failure:
             self.send(session, failure.line(line.command, self.name))
-
-
-def _not_now(phase: Phase, command: Command | None, name: str) -> Refusal:
-    if phase is Phase.REGISTERING:
-        return Refusal(ERR_NOTREGISTERED, "You have not registered")
-    if command is None:
-        return Refusal(ERR_UNKNOWNCOMMAND, name, "Unknown command")
-    return Refusal(ERR_ALREADYREGISTERED, "You may not reregister")

@@ -69,17 +69,17 @@ class Delivery:
         """Nobody reads what was said in this turn."""
         taken = {id(data) for data in self._messages or ()}
         for session, output in self._pending.items():
-            self._pending[session] = [data for data in _pieces(output) if id(data) not in taken]
+            self._pending[session] = [data for data in pieces_of(output) if id(data) not in taken]
 
     def begin_answer(self, session: Session) -> None:
         """From now on the session gets answers to one command, apart from what waits for it already."""
         self.settle()
-        session.unlabeled = _pieces(self._pending.pop(session, []))
+        session.unlabeled = pieces_of(self._pending.pop(session, []))
 
     def end_answer(self, session: Session) -> list[bytes]:
         """The answers, which do not wait any more."""
         self.settle()
-        answers = _pieces(self._pending.pop(session, []))
+        answers = pieces_of(self._pending.pop(session, []))
         if session.unlabeled:
             self._pending[session] = session.unlabeled
         session.unlabeled = None
@@ -183,19 +183,17 @@ class Run:
     def hand_out(self, pending: dict[Session, Output]) -> Iterable[bytes]:
         """Queue it as one piece for each member of the channel. The pieces."""
         lines = self.lines
-        pieces: dict[Form, bytes] = {}
-        for user in self.channel.members:
-            session = user.session
-            if session is None:
+        queued = []
+        for form, sessions in self.channel.readers.items():
+            piece = b"".join([line.form(form) for line, _ in lines])
+            queued.append(piece)
+            if pending.keys().isdisjoint(sessions):
+                pending.update(dict.fromkeys(sessions, piece))
                 continue
-            form = session.form
-            piece = pieces.get(form)
-            if piece is None:
-                piece = pieces[form] = b"".join([line.form(form) for line, _ in lines])
-            held = pending.setdefault(session, piece)
-            if held is not piece:
-                _add(pending, session, held, piece)
-        queued = [*pieces.values()]
+            for reader in sessions:
+                held = pending.setdefault(reader, piece)
+                if held is not piece:
+                    _add(pending, reader, held, piece)
         for speaker in {speaker for _, speaker in lines}:
             session = speaker.session
             if session is not None and not session.wants_echo:
@@ -223,5 +221,5 @@ def _take_last(pending: dict[Session, Output], session: Session) -> None:
         del pending[session]
 
 
-def _pieces(output: Output) -> list[bytes]:
+def pieces_of(output: Output) -> list[bytes]:
     return output if isinstance(output, list) else [output]

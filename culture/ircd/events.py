@@ -11,13 +11,6 @@ from culture.protocol.multiline import Fragment
 SpeechCommand = Literal["PRIVMSG", "NOTICE", "TAGMSG"]
 
 
-class Stamp(NamedTuple):
-    """When an event happened, and the name by which it is known everywhere (IRCv3 msgid)."""
-
-    id: str
-    at: float
-
-
 class Said(NamedTuple):
     """A message to a channel, or to one user. A tuple: a frozen dataclass takes thrice as long to make."""
 
@@ -164,6 +157,8 @@ class Redacted:
     reason: str
     ends: tuple[str, str] | None = None
     """Of a direct message: who it is between, as `end_of` has it."""
+    host: str = ""
+    """Of a direct message: the host of who it was written to, where that is another one."""
 
 
 Change = (

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from culture.ircd.core import Ircd
 
 BEGINNING: Final = b"PRIVMSG "
-_SKIP: Final = len(BEGINNING)
+SKIP: Final = len(BEGINNING)
 _SHORT_BYTES: Final = LINE_BYTES // 2
-_SHORT_MASK: Final = LINE_BYTES - _SHORT_BYTES - len(": ")
-"""A line and a mask of these sizes fit together, whatever they hold."""
+_SHORT_MASK: Final = LINE_BYTES - _SHORT_BYTES - len(": ") - SKIP
+"""Words and a mask of these sizes fit in a line together, whatever they hold."""
 
 _BOT: Final = UserMode.BOT
 _REGISTERED_ONLY: Final = UserMode.REGISTERED_ONLY
@@ -31,18 +31,19 @@ _REGISTERED_ONLY: Final = UserMode.REGISTERED_ONLY
 _new = tuple.__new__
 
 
-def say(ircd: "Ircd", session: Session, raw: bytes) -> bool:
-    """Whether it was said. The line, without its end, has BEGINNING."""
+def say(ircd: "Ircd", session: Session, words: bytes) -> bool:
+    """Whether it was said. The words are what stands behind BEGINNING, without the end of the line."""
     if session.phase is not REGISTERED or session.question is not None or session.draft is not None:
         return False
-    if len(raw) > _SHORT_BYTES or not raw.isascii():
+    if len(words) > _SHORT_BYTES or not words.isascii():
         return False
-    name, _, text = raw[_SKIP:].decode().partition(" :")
+    name, _, text = words.decode().partition(" :")
     sender = session.user
     mask = sender.mask
-    if not text or not text.isprintable() or _BOT in sender.modes or len(mask) > _SHORT_MASK:
-        return False
     state, record = ircd.state, ircd.record
+    # Who has a mode is found in less memory than which modes somebody has.
+    if not text or not text.isprintable() or sender in state.by_mode[_BOT] or len(mask) > _SHORT_MASK:
+        return False
     at = ircd.clock()
     msgid = ""
     target: Channel | User | None
@@ -58,7 +59,7 @@ def say(ircd: "Ircd", session: Session, raw: bytes) -> bool:
         ircd.delivery.say_in(target, _new(Rendered, line), sender)
     else:
         target = state.users.get(name) or state.users.get(fold(name))  # type: ignore[call-overload]
-        if target is None or target.away or _REGISTERED_ONLY in target.modes or target is sender:
+        if target is None or target.away or target in state.by_mode[_REGISTERED_ONLY] or target is sender:
             return False
         if session.wants_echo or (reader := target.session) is None:
             return False

@@ -32,13 +32,13 @@ class Metadata:
 
     def of(self, target: Target) -> Mapping[str, str]:
         """An account has the same on all its connections; of others it ends with the connection."""
-        if isinstance(target, User) and target.account is not None:
+        if isinstance(target, User) and target.account is not None and not target.server:
             return self.of_accounts.get(fold(target.account), {})
         return target.metadata
 
     def change(self, target: Target, key: str, value: str | None) -> None:
         values = target.metadata
-        if isinstance(target, User) and target.account is not None:
+        if isinstance(target, User) and target.account is not None and not target.server:
             values = self.of_accounts.setdefault(fold(target.account), {})
         if value is None:
             values.pop(key, None)

@@ -10,6 +10,7 @@ NoteKind = Literal[
     "account-made",
     "client-killed",
     "host-changed",
+    "link-asked",
     "login-failed",
     "login-succeeded",
     "operator-made",

@@ -21,6 +21,8 @@ class Former:
     host: str
     realname: str
     until: float
+    server: str
+    """As `User.server`."""
 
 
 class Past:
@@ -28,7 +30,8 @@ class Past:
         self._formers: deque[Former] = deque(maxlen=MOST)
 
     def remember(self, user: User, at: float) -> None:
-        self._formers.appendleft(Former(user.key, user.nick, user.username, user.host, user.realname, at))
+        who = (user.key, user.nick, user.username, user.host, user.realname)
+        self._formers.appendleft(Former(*who, at, user.server))
 
     def find(self, nick: str) -> list[Former]:
         """Everyone who had a nick, the latest first."""

@@ -1,12 +1,17 @@
 """What happened in one turn of the loop, until it is written down: commit first, deliver second."""
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from culture.ircd.channel import PREFIXES, Channel
+from culture.ircd.channel import PREFIXES, Channel, Flag
 from culture.ircd.events import (
+    AccountChanged,
+    AwayChanged,
     Change,
     ChannelRenamed,
+    HostChanged,
+    Invited,
     Joined,
     Kicked,
     MarkerMoved,
@@ -14,6 +19,7 @@ from culture.ircd.events import (
     ModesChanged,
     Parted,
     Quit,
+    RealnameChanged,
     Redacted,
     Renamed,
     Said,
@@ -22,9 +28,11 @@ from culture.ircd.events import (
 from culture.ircd.session import Session
 from culture.ircd.skills import Happening, Skills, end_of
 from culture.ircd.spoken import tags_of
+from culture.ircd.stamps import format_stamp
 from culture.ircd.user import User
+from culture.protocol.happening import GENERATION_SHIFT, STAMP_TAG
+from culture.protocol.line import NO_TAGS
 
-_REST: Final = tuple(Happening._field_defaults.values())[-4:]
 _new = tuple.__new__
 
 
@@ -36,70 +44,139 @@ class Speaker(NamedTuple):
     target: str
 
 
+class Moment(NamedTuple):
+    """When a change happened, and the name by which it is known everywhere (IRCv3 msgid)."""
+
+    id: str
+    """Empty, where no client is told."""
+    at: float
+    stamp_ms: int = 0
+    """As what it counts against other changes of the same thing: its time, or what is later than the last."""
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        return {STAMP_TAG: str(self.stamp_ms)} if self.stamp_ms > int(self.at * 1000) else NO_TAGS
+
+
 class Record:
-    def __init__(self, skills: Skills) -> None:
+    def __init__(self, skills: Skills, generation: int) -> None:
         self._wanted = skills.wanted
         self.is_wanted = bool(skills.wanted)
         """Whether anybody wants to know of anything."""
         self.happened: list[Happening] = []
         self.speakers: list[Speaker] = []
+        self.begin(generation)
+
+    def begin(self, generation: int) -> None:
+        """From now on numbers are of this generation: whatever had a number before it is older."""
+        self.generation = generation
+        self._numbers = itertools.count((generation << GENERATION_SHIFT) + 1)
+
+    def want(self, commands: frozenset[str]) -> None:
+        """Besides what skills want."""
+        self._wanted |= commands
+        self.is_wanted = True
 
     def take(self) -> tuple[Sequence[Happening], Sequence[Speaker]]:
         taken = self.happened, self.speakers
         self.happened, self.speakers = [], []
         return taken
 
+    def took(self, happening: Happening) -> None:
+        """Of another host, which numbered it."""
+        if happening.command in self._wanted:
+            self.happened.append(happening)
+
     def said(self, event: Said, msgid: str, at: float) -> None:
         sender, command, target, text, tags, mentioned, to, _ = event
         if command not in self._wanted:
             return
-        ends = None
         if isinstance(target, Channel):
-            name, is_public = target.name, to is None and target.is_public
+            name, is_public, is_local = target.name, to is None and target.is_public, target.is_local
+            ends, host = None, ""
             if to is not None:
                 name = PREFIXES[to] + name
         else:
-            name, is_public, ends = target.nick, False, (end_of(sender), end_of(target))
+            name, is_public, is_local = target.nick, False, False
+            ends, host = (end_of(sender), end_of(target)), target.server
         if mentioned or sender.modes:
             tags = tags_of(event)
         # All fields in their order: by name, or with its defaults, it takes four times as long.
-        values = (msgid, at, command, name, sender.mask, sender.account, text, tags, is_public, ends, *_REST)
+        values = (
+            msgid, at, command, name, sender.mask, sender.account, text, tags, is_public, ends, (), (), "",
+            next(self._numbers), host, is_local, "*",
+        )  # fmt: skip
         self.happened.append(_new(Happening, values))
         if sender.session is not None:
             self.speakers.append(_new(Speaker, (sender.session, command, name)))
 
-    def changed(self, event: Change, msgid: str, at: float) -> None:
+    def changed(self, event: Change, moment: Moment) -> None:
         """Before the event is applied, as it is told."""
         match event:
             case Joined(user, channel):
-                self._in_channel(msgid, at, "JOIN", channel, user)
+                made_at = str(int(channel.created_at * 1000))
+                about = (made_at, "-" if channel.members else "o", format_stamp(channel.made_anew))
+                self._in_channel(moment, "ENTER", channel, user, params=about)
+                self._in_channel(moment, "JOIN", channel, user)
             case Parted(user, channel, reason):
-                self._in_channel(msgid, at, "PART", channel, user, reason)
+                self._in_channel(moment, "PART", channel, user, reason)
             case Kicked(user, channel, kicked, reason):
-                self._in_channel(msgid, at, "KICK", channel, user, reason, (kicked.nick,))
+                self._in_channel(moment, "KICK", channel, user, reason, (kicked.nick,))
+            case Invited(user, channel, invited):
+                self._in_channel(moment, "INVITE", channel, user, params=(invited.nick,))
             case ChannelRenamed(user, channel, new_name, reason):
-                self._in_channel(msgid, at, "RENAME", channel, user, reason, (new_name,))
+                self._in_channel(moment, "RENAME", channel, user, reason, (new_name,))
             case TopicChanged(user, channel, topic):
-                self._in_channel(msgid, at, "TOPIC", channel, user, topic.text if topic else "")
+                self._in_channel(moment, "TOPIC", channel, user, topic.text if topic else "")
             case ModesChanged(user, channel, changes, params):
-                self._in_channel(msgid, at, "MODE", channel, user, "", (changes, *params))
+                if Flag.LOCAL in changes:
+                    for member in channel.members:
+                        self._in_channel(moment, "LEFT", channel, member)
+                self._in_channel(moment, "MODE", channel, user, "", (changes, *params))
             case Quit(user, reason):
-                self._in_all_channels(msgid, at, "QUIT", user, reason)
-            case MarkerMoved(user, target, timestamp):
-                self._of_account(Happening(msgid, at, "MARKREAD", target, user.mask, user.account, timestamp))
-            case MetadataChanged(user, User() as owner, key, value):
-                params = (key,) if value is None else (key, value)
-                happening = Happening(msgid, at, "METADATA", owner.nick, user.mask, owner.account)
-                self._of_account(happening._replace(params=params))
-            case Redacted():
-                self._redacted(msgid, at, event)
+                self._in_all_channels(moment, ("QUIT", "GONE"), user, reason)
             case Renamed(user, new_nick):
-                self._in_all_channels(msgid, at, "NICK", user, new_nick)
+                self._in_all_channels(moment, ("NICK", "NAMED"), user, new_nick)
+            case AwayChanged(user, away, None):
+                self.passing(moment, "AWAY", user, text=away or "")
+            case AccountChanged(user, account):
+                self.passing(moment, "ACCOUNT", user, text=account or "")
+            case RealnameChanged(user, realname):
+                self.passing(moment, "SETNAME", user, text=realname)
+            case HostChanged(user, username, host):
+                self.passing(moment, "CHGHOST", user, params=(username, host))
+            case MarkerMoved(user, target, timestamp):
+                self._of_account(moment, "MARKREAD", target, user, user.account, timestamp)
+            case MetadataChanged():
+                self._published(moment, event)
+            case Redacted():
+                self._redacted(moment, event)
+
+    def arrived(self, moment: Moment, user: User, metadata: Mapping[str, str]) -> None:
+        """Somebody is on the network from now on."""
+        about = (str(int(user.signed_on_at * 1000)), "+" + "".join(sorted(user.modes)))
+        self.passing(moment, "USER", user, text=user.realname, params=about)
+        if user.away is not None:
+            self.passing(moment, "AWAY", user, text=user.away)
+        for key, value in metadata.items():
+            self.passing(moment, "META", user, user.nick, value, (key, "+"))
+
+    def passing(
+        self,
+        moment: Moment,
+        command: str,
+        user: User,
+        target: str = "",
+        text: str = "",
+        params: tuple[str, ...] = (),
+    ) -> None:
+        """What other hosts have to know of a user, and nobody will ask for."""
+        if command in self._wanted:
+            self._add(moment, command, target, user, text, params=params)
 
     def _in_channel(
         self,
-        msgid: str,
-        at: float,
+        moment: Moment,
         command: str,
         channel: Channel,
         user: User,
@@ -107,41 +184,88 @@ class Record:
         params: tuple[str, ...] = (),
     ) -> None:
         if command in self._wanted:
-            self.happened.append(
-                Happening(
-                    msgid,
-                    at,
-                    command,
-                    channel.name,
-                    user.mask,
-                    user.account,
-                    text,
-                    is_public=channel.is_public,
-                    params=params,
-                )
+            is_local = channel.is_local or (command == "MODE" and Flag.LOCAL in params[0])
+            self._add(
+                moment,
+                command,
+                channel.name,
+                user,
+                text,
+                tags=moment.tags,
+                is_public=channel.is_public,
+                params=params,
+                is_local=is_local,
             )
 
-    def _of_account(self, happening: Happening) -> None:
+    def _of_account(
+        self,
+        moment: Moment,
+        command: str,
+        target: str,
+        user: User,
+        account: str | None,
+        text: str = "",
+        params: tuple[str, ...] = (),
+    ) -> None:
         """Nobody is told later what somebody without an account read, or published."""
-        if happening.command in self._wanted and happening.account is not None:
-            self.happened.append(happening)
+        if command in self._wanted and account is not None:
+            happening = Happening(moment.id, moment.at, command, target, user.mask, account, text)
+            self.happened.append(happening._replace(params=params, seq=next(self._numbers), is_local=True))
 
-    def _redacted(self, msgid: str, at: float, event: Redacted) -> None:
-        user, target = event.user, event.target
+    def _published(self, moment: Moment, event: MetadataChanged) -> None:
+        user, target, key, value = event.user, event.target, event.key, event.value
+        told = (key, "-" if value is None else "+")
+        if isinstance(target, Channel):
+            self._in_channel(moment, "META", target, user, value or "", told)
+        else:
+            params = (key,) if value is None else (key, value)
+            self._of_account(moment, "METADATA", target.nick, user, target.account, params=params)
+            self.passing(moment, "META", user, target.nick, value or "", told)
+
+    def _redacted(self, moment: Moment, event: Redacted) -> None:
+        target = event.target
         if "REDACT" in self._wanted:
-            is_public = isinstance(target, Channel) and target.is_public
-            self.happened.append(
-                Happening(
-                    *(msgid, at, "REDACT", event.name, user.mask, user.account, event.reason),
-                    is_public=is_public,
-                    ends=event.ends,
-                    params=(event.msgid,),
-                )
+            self._add(
+                moment,
+                "REDACT",
+                event.name,
+                event.user,
+                event.reason,
+                is_public=isinstance(target, Channel) and target.is_public,
+                ends=event.ends,
+                params=(event.msgid,),
+                to=event.host,
+                is_local=isinstance(target, Channel) and target.is_local,
             )
 
-    def _in_all_channels(self, msgid: str, at: float, command: str, user: User, text: str) -> None:
-        if command in self._wanted and user.channels:
-            channels = tuple((channel.name, channel.is_public) for channel in user.channels.values())
-            self.happened.append(
-                Happening(msgid, at, command, "", user.mask, user.account, text, channels=channels)
-            )
+    def _in_all_channels(self, moment: Moment, commands: tuple[str, str], user: User, text: str) -> None:
+        """The second command where nobody on another host saw it: they know the user all the same."""
+        command, unseen = commands
+        shared = [channel for channel in user.channels.values() if not channel.is_local]
+        local = [channel for channel in user.channels.values() if channel.is_local]
+        for channels, is_local in ((shared, False), (local, True)):
+            if channels and command in self._wanted:
+                where = tuple((channel.name, channel.is_public) for channel in channels)
+                self._add(moment, command, "", user, text, channels=where, is_local=is_local)
+        if not shared:
+            self.passing(moment, unseen, user, text=text)
+
+    def _add(
+        self,
+        moment: Moment,
+        command: str,
+        target: str,
+        user: User,
+        text: str,
+        *,
+        tags: Mapping[str, str] = NO_TAGS,
+        is_public: bool = False,
+        ends: tuple[str, str] | None = None,
+        channels: tuple[tuple[str, bool], ...] = (),
+        params: tuple[str, ...] = (),
+        to: str = "",
+        is_local: bool = False,
+    ) -> None:
+        head = (moment.id, moment.at, command, target, user.mask, user.account, text, tags, is_public, ends)
+        number = next(self._numbers)
+        self.happened.append(Happening(*head, channels, params, "", number, to, is_local))

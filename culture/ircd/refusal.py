@@ -1,12 +1,15 @@
 """What a command raises when the answer is no."""
 
 from culture.protocol.numerics import (
+    ERR_ALREADYREGISTERED,
     ERR_CHANOPRIVSNEEDED,
     ERR_NEEDMOREPARAMS,
     ERR_NOPRIVILEGES,
     ERR_NOSUCHCHANNEL,
     ERR_NOSUCHNICK,
     ERR_NOTONCHANNEL,
+    ERR_NOTREGISTERED,
+    ERR_UNKNOWNCOMMAND,
 )
 
 
@@ -41,3 +44,12 @@ def not_an_operator() -> Refusal:
 
 def need_more_params(command: str) -> Refusal:
     return Refusal(ERR_NEEDMOREPARAMS, command, "Not enough parameters")
+
+
+def not_now(command: str, *, is_known: bool, is_new: bool) -> Refusal:
+    """It is too early for a command, or too late, or there is none such."""
+    if is_new:
+        return Refusal(ERR_NOTREGISTERED, "You have not registered")
+    if not is_known:
+        return Refusal(ERR_UNKNOWNCOMMAND, command, "Unknown command")
+    return Refusal(ERR_ALREADYREGISTERED, "You may not reregister")

@@ -16,14 +16,17 @@ from culture.protocol.render import ACCOUNT, BARE, MULTILINE, TAGS, TIME, Form
 class Phase(Enum):
     REGISTERING = auto()
     REGISTERED = auto()
+    LINKED = auto()
+    """Another host is on it, or says so."""
     CLOSED = auto()
 
 
 REGISTERING: Final = Phase.REGISTERING
 REGISTERED: Final = Phase.REGISTERED
+LINKED: Final = Phase.LINKED
 CLOSED: Final = Phase.CLOSED
 """For what runs for every line: finding a member in its enum takes as long as two calls (Python 3.11)."""
-ANY: Final = tuple(Phase)
+ANY: Final = (Phase.REGISTERING, Phase.REGISTERED)
 NEW: Final = (Phase.REGISTERING,)
 READY: Final = (Phase.REGISTERED,)
 
@@ -51,6 +54,8 @@ class Session:
     """It is told what it said itself (IRCv3 echo-message)."""
     write: Callable[[bytes], object] | None = None
     """What takes the output away; the driver sets it."""
+    wire: Any = None
+    """The driver's own, where output goes to a socket as it is, until the session is closed."""
     password: str = ""
     caps: set[Cap] = field(default_factory=set)
     cap_version: int = 0
@@ -78,8 +83,13 @@ class Session:
     fingerprint: str = ""
     """SHA-256 of the client's certificate in hexadecimal, where it showed one."""
 
+    def end(self, reason: str) -> None:
+        self.phase, self.wire, self.close_reason = CLOSED, None, reason
+
     def set_caps(self, caps: set[Cap]) -> None:
         self.caps = caps
         self.wants_echo = Cap.ECHO_MESSAGE in caps
         several = MULTILINE if {Cap.BATCH, Cap.MULTILINE} <= caps else BARE
         self.form = Form(several + sum(form for cap, form in _FORMS.items() if cap in caps))
+        for channel in self.user.channels.values():
+            channel.forget_readers()

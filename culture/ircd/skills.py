@@ -5,7 +5,7 @@ anybody is told; what it watches it gets afterwards. Its commands run in a threa
 alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -13,42 +13,19 @@ from culture.errors import CultureError
 from culture.ircd.user import User
 from culture.names import Folded, fold
 from culture.protocol.capabilities import Cap
+from culture.protocol.happening import Happening as Happening
 from culture.protocol.line import NO_TAGS
 from culture.protocol.multiline import Fragment
 
 
-class Happening(NamedTuple):
-    """An event as its readers were told it. A tuple, since one is made of every message."""
-
-    id: str
-    """The msgid, the same on every host."""
-    at: float
-    command: str
-    target: str
-    """The channel as it is spelled, `@#ops` for its operators, or the nick written to. Empty: `channels`."""
-    source: str
-    """nick!user@host, as it was before a NICK."""
-    account: str | None
-    text: str = ""
-    """What comes last on the line. Several lines in one message have a line feed between them."""
-    tags: Mapping[str, str] = NO_TAGS
-    is_public: bool = False
-    """It was said in a channel that was neither secret nor keyed nor for invited people only."""
-    ends: tuple[str, str] | None = None
-    """Of a direct message: `end_of` who wrote it and of who it is for."""
-    channels: tuple[tuple[str, bool], ...] = ()
-    """Where a QUIT or a NICK was seen, each with `is_public`."""
-    params: tuple[str, ...] = ()
-    """What stands between target and text: who was kicked, which modes, which message was redacted."""
-    origin: str = ""
-    """The host where it happened. Empty: this one."""
-    seq: int = 0
-    """Its number among all that happened there. 0: the next one of this host."""
-
-
 def end_of(user: User) -> str:
-    """By what one end of a direct message is known: the account, or the nick of who is not logged in."""
-    return f"account:{fold(user.account)}" if user.account is not None else f"nick:{fold(user.nick)}"
+    """By what one end of a direct message is known: the account, or the nick of who is not logged in.
+
+    An account is one of its host: somebody else may have one of the same name elsewhere.
+    """
+    if user.account is None:
+        return f"nick:{fold(user.nick)}"
+    return f"account:{fold(user.account)}" + (f"@{user.server}" if user.server else "")
 
 
 class Membership(NamedTuple):
@@ -154,6 +131,10 @@ class Skill:
         """Asked once, when the server starts."""
         return Remembered()
 
+    def begin_generation(self, least: int) -> int:
+        """The generation of the numbers from now on: no less than this, and later than any that was used."""
+        return least
+
     def commit(self, happened: Sequence[Happening]) -> None:
         """All that happened in one turn of the loop. If it raises, nothing of it is delivered."""
 
@@ -188,11 +169,24 @@ class Skills:
         for skill in self._skills:
             self.commands.update(skill.commands)
 
+    def __iter__(self) -> Iterator[Skill]:
+        return iter(self._skills)
+
     def wants(self, command: str) -> bool:
         return command in self.wanted
 
+    def wanted_of(self, happened: Sequence[Happening]) -> Sequence[Happening]:
+        """Less what only other hosts want to know."""
+        return _only(happened, self.wanted)
+
     def remembered(self) -> Iterable[Remembered]:
         return [skill.remembered() for skill in self._skills]
+
+    def begin_generation(self, least: int) -> int:
+        """As every skill that remembers numbers agrees to."""
+        for skill in self._skills:
+            least = skill.begin_generation(least)
+        return least
 
     def commit(self, happened: Sequence[Happening]) -> None:
         """Raises NotRecordedError if one of them could not: then nothing of it may be told."""

@@ -12,8 +12,11 @@ from culture.ircd.channel import FLAGS, Channel, Flag, Setting, Status, Topic
 from culture.ircd.commands.authentication import abandon_exchange
 from culture.ircd.core import Ircd
 from culture.ircd.draft import Draft, fail, invalid
+from culture.ircd.mesh.guests import add_guest
+from culture.ircd.mesh.lines import read_lines, user_lines
 from culture.ircd.sasl.exchange import MECHANISMS, Exchange
 from culture.ircd.session import Phase, Session
+from culture.ircd.stamps import NEVER, Stamp, Standing
 from culture.ircd.state import State
 from culture.ircd.user import UNNAMED, USER_MODES, User, UserMode
 from culture.names import Folded
@@ -46,7 +49,8 @@ def session_values(ircd: Ircd, session: Session) -> Values:
         "caps": sorted(session.caps),
         "subscriptions": sorted(session.subscriptions),
         "channels": {channel.name: _statuses(channel, user) for channel in user.channels.values()},
-        "invites": _invites(user, ircd.state),
+        "standings": {key: standing_values(standing) for key, standing in user.standings.items()},
+        "invited_to": _invites(user, ircd.state),
         "watches": ircd.state.watchers.watched_by(user),
         "draft": _draft_values(session.draft) if session.draft is not None else None,
         "exchange": session.exchange.name if session.exchange is not None else None,
@@ -99,6 +103,9 @@ def channel_values(channel: Channel) -> Values:
             if (entries := channel.masks.of(kind))
         },
         "metadata": channel.metadata,
+        "made_anew": list(channel.made_anew) if channel.made_anew > NEVER else None,
+        "torn": sorted(channel.torn),
+        "stamps": {key: list(stamp) for key, stamp in channel.stamps.items()},
     }
     return {"flags": "".join(sorted(channel.flags)), **_without_defaults(values)}
 
@@ -112,6 +119,10 @@ def restore_channel(state: State, values: Values) -> None:
         topic=Topic(*values["topic"]) if "topic" in values else None,
         renamed_at=values.get("renamed_at", 0.0),
         metadata=values.get("metadata", {}),
+        is_local=Flag.LOCAL in values["flags"],
+        made_anew=Stamp(*values.get("made_anew", NEVER)),
+        torn=frozenset(values.get("torn", ())),
+        stamps={key: Stamp(*stamp) for key, stamp in values.get("stamps", {}).items()},
     )
     for kind, entries in values.get("lists", {}).items():
         for entry in entries:
@@ -119,6 +130,25 @@ def restore_channel(state: State, values: Values) -> None:
     state.channels[channel.key] = channel
     if not channel.is_public:
         state.closed.add(channel.key)
+
+
+def guest_values(state: State, user: User) -> Values:
+    """Of a user of another host: as that host told it."""
+    standings = {key: standing_values(standing) for key, standing in user.standings.items()}
+    lines = [*user_lines(user, state, user.channels.values())]
+    return {"server": user.server, "lines": lines, "standings": standings}
+
+
+def restore_guest(ircd: Ircd, values: Values) -> None:
+    """Into channels that are there already. Nobody is told: to clients they never left."""
+    [known] = read_lines(values["lines"]).users.values()
+    user = add_guest(ircd, values["server"], known)
+    user.standings = {Folded(key): standing_from(each) for key, each in values["standings"].items()}
+    for key in known.places:
+        channel = ircd.state.channels.get(key)
+        if channel is not None and not channel.is_local:
+            channel.let_in(user, user.standing_in(channel).held)
+            user.channels[key] = channel
 
 
 def drop_empty_channels(state: State) -> None:
@@ -157,18 +187,32 @@ def _statuses(channel: Channel, user: User) -> str:
     return "".join(sorted(channel.members[user]))
 
 
-def _invites(user: User, state: State) -> dict[str, bool]:
-    """Those that still lead anywhere."""
-    return {to.name: by for to, by in user.invites.items() if state.channels.get(to.key) is to}
+def standing_values(standing: Standing) -> list[Any]:
+    statuses = {status: [*stamp, present] for status, (stamp, present) in standing.statuses.items()}
+    return [list(standing.joined), list(standing.kicked), statuses, standing.made_at]
+
+
+def standing_from(values: list[Any]) -> Standing:
+    joined, kicked, statuses, made_at = values
+    given = {Status(letter): (Stamp(*stamp), present) for letter, (*stamp, present) in statuses.items()}
+    return Standing(Stamp(*joined), Stamp(*kicked), given, made_at)
+
+
+def _invites(user: User, state: State) -> dict[str, tuple[float, bool]]:
+    """Also to channels that are gone, since nobody is told when they go; not to those of the same name."""
+    living = [each for each in user.invites.items() if state.channels.get(each[0].key) is each[0]]
+    return {to.name: (to.created_at, by) for to, by in [*user.invites.items(), *living]}
 
 
 def _restore_places(state: State, user: User, values: Values) -> None:
     for name, statuses in values.get("channels", {}).items():
         if (channel := state.find_channel(name)) is not None:
-            channel.members[user] = set(map(Status, statuses))
+            channel.let_in(user, set(map(Status, statuses)))
             user.channels[channel.key] = channel
-    for name, by_operator in values.get("invites", {}).items():
-        if (channel := state.find_channel(name)) is not None:
+    for key, standing in values.get("standings", {}).items():
+        user.standings[Folded(key)] = standing_from(standing)
+    for name, (created_at, by_operator) in values.get("invited_to", {}).items():
+        if (channel := state.find_channel(name)) is not None and channel.created_at == created_at:
             user.invites[channel] = by_operator
 
 

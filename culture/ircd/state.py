@@ -1,10 +1,12 @@
 """Who is on the network and in which channel. Events are the only thing that changes it."""
 
-from typing import TypeVar
+from collections.abc import Iterator
+from typing import Any, Final, TypeVar
 
 from culture.ircd.bans import MASK_LISTS, Entry, MaskList
 from culture.ircd.changes import Changes
 from culture.ircd.channel import FLAGS, STATUSES, Channel, Flag, Setting, Status
+from culture.ircd.chase import Chase
 from culture.ircd.events import (
     AccountChanged,
     AwayChanged,
@@ -27,9 +29,13 @@ from culture.ircd.markers import Markers
 from culture.ircd.metadata import Metadata
 from culture.ircd.past import Past
 from culture.ircd.skills import Remembered
+from culture.ircd.stamps import NEVER, Standing
 from culture.ircd.user import User, UserMode
 from culture.ircd.watchers import Watchers
 from culture.names import Folded, fold
+
+MOST_LEFT: Final = 100
+"""Of how many channels that somebody has left it is known what they were there."""
 
 Item = TypeVar("Item")
 
@@ -40,16 +46,34 @@ class State:
         self.channels: dict[Folded, Channel] = {}
         self.closed: set[Folded] = set()
         """The channels that are not public."""
+        self.shadowed: dict[Folded, Channel] = {}
+        """Channels of other hosts that are called as a local one here, which nobody here can see."""
+        self.emptied: Chase[Channel] = Chase()
+        """Channels that everybody left: elsewhere somebody may have come in before that."""
+        self.former_names: Chase[Channel] = Chase()
+        self.former_nicks: Chase[User] = Chase()
+        self.early: Chase[dict[Folded, Standing]] = Chase()
+        """What was said of users, by their nicks, before their own host told of them."""
+        self.guests: dict[str, set[User]] = {}
+        """Who is on other hosts, by their names."""
         self.most_users = 0
+        self.most_here = 0
+        """The most at one time that were connected to this host."""
         self.watchers = Watchers()
         self.past = Past()
         self.by_mode: dict[UserMode, set[User]] = {mode: set() for mode in UserMode}
         """Who has which user mode, so that nobody has to count."""
         self.by_account: dict[Folded, set[User]] = {}
-        """Who is logged in to which account: one person may be here several times."""
+        """Who here is logged in to which account: one person may be here several times."""
         self.metadata = Metadata()
         self.markers = Markers()
         self.changes = Changes()
+
+    def expect_guests(self) -> None:
+        """There are other hosts."""
+        chases: tuple[Chase[Any], ...] = (self.emptied, self.former_names, self.former_nicks, self.early)
+        for chase in chases:
+            chase.is_wanted = True
 
     def remember(self, known: Remembered) -> None:
         """What accounts read and published before the server started."""
@@ -73,10 +97,72 @@ class State:
         """Everyone who is logged in to the same account as a user, and the user."""
         return {user} if user.account is None else {user, *self.by_account.get(fold(user.account), ())}
 
+    @property
+    def users_here(self) -> int:
+        """How many are connected to this host."""
+        return len(self.users) - sum(map(len, self.guests.values()))
+
+    def find_shared(self, name: str) -> Channel | None:
+        """A channel as other hosts know it, also by the name that it had before."""
+        key = fold(name)
+        channel = self.channels.get(key)
+        if channel is not None and channel.is_local:
+            return self.shadowed.get(key)
+        if channel is None and (renamed := self.former_names.find(key)) is not None:
+            return renamed if self.channels.get(renamed.key) is renamed else None
+        return channel
+
+    def shared_channels(self) -> Iterator[Channel]:
+        """As other hosts know them."""
+        yield from (channel for channel in self.channels.values() if not channel.is_local)
+        yield from self.shadowed.values()
+
+    def make_channel(self, name: str, at: float) -> Channel:
+        """For who is about to join it. Those who were lost with their hosts may be in it: then it goes on."""
+        left = self.emptied.take(fold(name))
+        if left is not None and left.torn:
+            return left
+        return Channel(name, at, made_anew=left.latest if left is not None else NEVER)
+
+    def standing_of(self, nick: str, name: str) -> Standing:
+        """In a channel, of somebody who may not be known yet."""
+        user = self.find_named(nick)
+        if user is not None:
+            standings = user.standings
+        else:
+            standings = self.early.find(fold(nick)) or {}
+            self.early.remember(fold(nick), standings)
+        return standings.setdefault(fold(name), Standing())
+
+    def tear(self, host: str) -> None:
+        """A host is lost: its users are about to leave channels that they may still be in."""
+        for channel in {channel for user in self.guests.get(host, ()) for channel in user.channels.values()}:
+            channel.torn |= {host}
+
+    def mend(self, host: str) -> None:
+        """A host is back."""
+        for channel in [*self.channels.values(), *self.shadowed.values(), *self.emptied.values()]:
+            channel.torn -= {host}
+
+    def find_left(self, name: str) -> Channel:
+        """A channel that everybody has left, or that nobody is known to have come to yet."""
+        left = self.emptied.find(fold(name)) or Channel(name, 0.0)
+        self.emptied.remember(left.key, left)
+        return left
+
+    def find_named(self, nick: str) -> User | None:
+        """A user as other hosts know them, also by the nick that they had before."""
+        key = fold(nick)
+        user = self.users.get(key) or self.former_nicks.find(key)
+        return user if user is not None and self.users.get(user.key) is user else None
+
     def add_user(self, user: User) -> None:
         self.users[user.key] = user
+        if user.server:
+            self.guests.setdefault(user.server, set()).add(user)
         self._log_in(user, user.account)
         self.most_users = max(self.most_users, len(self.users))
+        self.most_here = max(self.most_here, self.users_here)
 
     def set_user_mode(self, user: User, mode: UserMode, *, present: bool) -> None:
         _put(user.modes, mode, present)
@@ -86,10 +172,13 @@ class State:
         self.changes.note(event, self)
         match event:
             case Joined(user, channel):
-                first = channel.key not in self.channels
-                self.channels[channel.key] = channel
-                channel.members[user] = {Status.OPERATOR} if first else set()
+                self._open(channel)
+                channel.let_in(user, user.standing_in(channel).held)
                 user.channels[channel.key] = channel
+                made_at = user.standing_in(channel).made_at
+                channel.created_at = (
+                    made_at if len(channel.members) == 1 else min(channel.created_at, made_at)
+                )
                 user.invites.pop(channel, None)
             case Parted(user, channel):
                 self._leave(user, channel)
@@ -111,9 +200,12 @@ class State:
                 for channel in list(user.channels.values()):
                     self._leave(user, channel)
                 self.users.pop(user.key, None)
+                if user.server:
+                    self.guests[user.server].discard(user)
             case Renamed(user, new_nick):
                 if fold(new_nick) != user.key:
                     self.past.remember(user, at)
+                    self.former_nicks.remember(user.key, user)
                 self.users.pop(user.key, None)
                 user.identify(nick=new_nick)
                 user.named_at = at
@@ -134,7 +226,7 @@ class State:
     def _log_in(self, user: User, account: str | None) -> None:
         self._log_out(user)
         user.account = account
-        if account is not None:
+        if account is not None and not user.server:
             self.by_account.setdefault(fold(account), set()).add(user)
 
     def _log_out(self, user: User) -> None:
@@ -144,22 +236,59 @@ class State:
                 del self.by_account[fold(user.account)]
 
     def _leave(self, user: User, channel: Channel) -> None:
-        del channel.members[user]
+        channel.let_out(user)
         del user.channels[channel.key]
+        self._forget_standings(user)
         channel.masks.forget(user)
         if not channel.members:
-            del self.channels[channel.key]
-            self.closed.discard(channel.key)
+            self._close(channel)
+        elif self.emptied.is_wanted:
+            self._date(channel)
+
+    def _forget_standings(self, user: User) -> None:
+        """Where somebody was matters to other hosts, for a while."""
+        most = MOST_LEFT if self.emptied.is_wanted else 0
+        while len(user.standings) > len(user.channels) + most:
+            del user.standings[next(key for key in user.standings if key not in user.channels)]
+
+    def _date(self, channel: Channel) -> None:
+        """It is as old as the oldest that somebody in it came to: two hosts may have made it at a time."""
+        dates = [user.standing_in(channel).made_at for user in channel.members]
+        channel.created_at = min(filter(None, dates), default=channel.created_at)
+
+    def _open(self, channel: Channel) -> None:
+        key = channel.key
+        if self.channels.get(key, channel) is not channel:
+            self.shadowed[key] = channel
+        elif key not in self.channels:
+            self.channels[key] = channel
+            # One that goes on somewhere else is as it was.
+            _put(self.closed, key, not channel.is_public)
+
+    def _close(self, channel: Channel) -> None:
+        key = channel.key
+        if self.shadowed.get(key) is channel:
+            del self.shadowed[key]
+            return
+        del self.channels[key]
+        self.closed.discard(key)
+        if not channel.is_local:
+            self.emptied.remember(key, channel)
+        elif (shadowed := self.shadowed.pop(key, None)) is not None:
+            self.channels[key] = shadowed
+            _put(self.closed, key, not shadowed.is_public)
 
     def _rename(self, channel: Channel, new_name: str, at: float) -> None:
-        del self.channels[channel.key]
-        for member in channel.members:
-            del member.channels[channel.key]
-        self.closed.discard(channel.key)
+        old = channel.key
+        del self.channels[old]
+        self.closed.discard(old)
+        self.former_names.remember(old, channel)
         channel.name, channel.renamed_at = new_name, at
         self.channels[channel.key] = channel
         for member in channel.members:
+            del member.channels[old]
             member.channels[channel.key] = channel
+            member.standings[channel.key] = member.standings.pop(old, Standing())
         _put(self.closed, channel.key, not channel.is_public)
 
     def _invite(self, user: User, channel: Channel, *, by_operator: bool) -> None:
@@ -179,6 +308,7 @@ class State:
                 _put(channel.members[member], Status(letter), adding)
             elif letter in FLAGS:
                 _put(channel.flags, Flag(letter), adding)
+                channel.is_local = Flag.LOCAL in channel.flags
             elif letter in MASK_LISTS:
                 entry = Entry(next(params), event.user.mask, at)
                 change = channel.masks.add if adding else channel.masks.remove
@@ -189,7 +319,7 @@ class State:
                 if letter == Setting.KEY:
                     next(params)
                 del channel.settings[Setting(letter)]
-        _put(self.closed, channel.key, not channel.is_public)
+        _put(self.closed, channel.key, not channel.is_public and channel.key in self.channels)
 
 
 def _put(held: set[Item], item: Item, present: bool) -> None:

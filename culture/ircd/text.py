@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from culture.protocol.framing import BODY_BYTES, CRLF
 from culture.protocol.line import format_line
+from culture.protocol.multiline import Fragment
 
 LINE_BYTES = BODY_BYTES - len(CRLF)
 
@@ -43,3 +44,17 @@ def pack(words: Iterable[str], limit_bytes: int, separator: str = " ") -> Iterat
         length += size
     if line:
         yield separator.join(line)
+
+
+def fragments_of(text: str, room_bytes: int) -> tuple[Fragment, ...]:
+    """A text in pieces that fit in a line."""
+    fragments = []
+    for line in text.split("\n"):
+        is_joined = False
+        while True:
+            piece = cut(line, room_bytes)
+            fragments.append(Fragment(piece, is_joined))
+            line, is_joined = line[len(piece) :], True
+            if not line:
+                break
+    return tuple(fragments)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from culture.ircd.draft import expire
-from culture.ircd.session import REGISTERING, Session
+from culture.ircd.session import LINKED, REGISTERING, Session
 
 if TYPE_CHECKING:
     from culture.ircd.core import Ircd
@@ -14,6 +14,9 @@ def check_all(ircd: "Ircd") -> None:
     for session in list(ircd.sessions):
         if session.draft is not None:
             expire(ircd, session, session.draft, now)
+        if session.phase is LINKED:
+            # Links see to that themselves.
+            continue
         if session.phase is REGISTERING:
             if 0 < limits.registration_timeout_s <= now - session.connected_at:
                 ircd.close(session, "Registration timeout")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from culture.ircd.stamps import Standing
 from culture.names import Folded, fold
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class User:
     """What the user published; of one who is logged in, the account has it (`State.metadata`)."""
     markers: dict[Folded, str] = field(default_factory=dict)
     """How far the user has read; of one who is logged in, the account has it (`State.markers`)."""
+    server: str = ""
+    """The host that the user is connected to, where that is another one."""
+    standings: dict[Folded, Standing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.identify()
@@ -73,6 +77,9 @@ class User:
     @property
     def key(self) -> Folded:
         return fold(self.nick)
+
+    def standing_in(self, channel: Channel) -> Standing:
+        return self.standings.setdefault(channel.key, Standing())
 
     @property
     def is_bot(self) -> bool:

@@ -20,10 +20,11 @@ OVERLONG_LINE: Final = b"." * BODY_BYTES
 class LineBuffer:
     """Collects bytes and gives back lines without their end. An over-long line is dropped whole."""
 
-    __slots__ = ("_rest", "_skipping", "_tag_bytes")
+    __slots__ = ("_line_bytes", "_rest", "_skipping", "_tag_bytes")
 
     def __init__(self, tag_bytes: int = CLIENT_TAG_BYTES) -> None:
         self._tag_bytes = tag_bytes
+        self._line_bytes = 0
         self._rest = b""
         self._skipping = False
 
@@ -48,12 +49,18 @@ class LineBuffer:
         self._rest = rest
         return lines
 
+    def widen(self, line_bytes: int) -> None:
+        """From now on a line may have so many, whatever is in it."""
+        self._line_bytes = line_bytes
+
     @property
     def half(self) -> bytes:
         """What to feed to another buffer so that it goes on where this one is."""
         return OVERLONG_LINE if self._skipping else self._rest
 
     def _is_overlong(self, raw: bytes) -> bool:
+        if self._line_bytes:
+            return len(raw) >= self._line_bytes
         if not raw.startswith(b"@"):
             return True
         tags, space, body = raw.partition(b" ")

@@ -15,6 +15,8 @@ def escape_value(value: str) -> str:
 
 def unescape_value(value: str) -> str:
     """An unknown escape loses its backslash, and so does a lone one at the end."""
+    if "\\" not in value:
+        return value
     return _ESCAPED.sub(lambda found: _UNESCAPES.get(found[1], found[1]), value)
 
 

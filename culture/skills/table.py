@@ -7,7 +7,9 @@ from pathlib import Path
 
 from culture.config.ircd import IrcdConfig
 from culture.errors import ConfigError, Problem
+from culture.federation.ports import Log
 from culture.ircd.skills import Skill, Skills
+from culture.skills.history.log import HistoryLog, NoLog
 from culture.skills.history.semantic import open_semantic
 from culture.skills.history.skill import History
 from culture.skills.logger import Logger
@@ -76,6 +78,12 @@ def open_skills(
         directory = state_dir / name.replace(":", ".")
         skills.append(make(Place(directory, config, report)))
     return Skills(skills, report_error)
+
+
+def log_of(skills: Skills) -> Log:
+    """What links need to know of the past."""
+    archives = [skill.archive for skill in skills if isinstance(skill, History)]
+    return HistoryLog(archives[0]) if archives else NoLog()
 
 
 def _of_module(name: str) -> Callable[[Place], Skill]:

@@ -22,7 +22,7 @@ def test_the_welcome_names_the_client_as_others_see_it():
         ":spark 001 spark-ori :Welcome to the Culture network, spark-ori!ori@10.0.0.7",
         ":spark 002 spark-ori :Your host is spark, running version culture-1.0",
         ":spark 003 spark-ori :This server was created 1970-01-12T13:46:40.000Z",
-        ":spark 004 spark-ori spark culture-1.0 BRiow CIMRbehiklmnostv Ibehklov",
+        ":spark 004 spark-ori spark culture-1.0 BRiow CILMRbehiklmnostv Ibehklov",
     ]
 
 
@@ -33,7 +33,7 @@ def test_isupport_tells_what_the_server_does():
     several = [line.removesuffix(" :are supported by this server").split(" ")[3:] for line in lines]
     told = {token for tokens in several for token in tokens}
     assert {"CASEMAPPING=rfc1459", "PREFIX=(ohv)@%+", "CHANTYPES=#", "NICKLEN=64", "UTF8ONLY"} <= told
-    assert {"CHANMODES=beI,k,l,CMRimnst", "MAXLIST=beI:100", "STATUSMSG=@%+", "EXTBAN=~,am"} <= told
+    assert {"CHANMODES=beI,k,l,CLMRimnst", "MAXLIST=beI:100", "STATUSMSG=@%+", "EXTBAN=~,am"} <= told
     assert all(len(tokens) <= 13 for tokens in several)
     assert all(line.endswith(" :are supported by this server") for line in lines)
 

@@ -81,7 +81,7 @@ def test_time_info_links_and_motd():
     lines = ori.lines()
     assert lines[:3] == [
         ":spark 391 spark-ori spark :1970-01-12T13:46:40.000Z",
-        ":spark 364 spark-ori * spark :0 Culture IRC server",
+        ":spark 364 spark-ori spark spark :0 Culture IRC server",
         ":spark 365 spark-ori * :End of /LINKS list",
     ]
     assert [line.split(" ")[1] for line in lines[3:]] == ["371", "371", "371", "374", "422"]

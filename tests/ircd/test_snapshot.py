@@ -26,6 +26,7 @@ from culture.ircd.snapshot import (
     restore_session,
     session_values,
 )
+from culture.ircd.stamps import Stamp
 from culture.ircd.user import User
 
 Known = dict[tuple[str, Any], Any]
@@ -155,7 +156,7 @@ def test_what_cannot_go_on_is_told():
 
 
 KEPT_OTHERWISE = {
-    User: {"mask", "modes", "session", "spoke_at", "channels", "invites"},
+    User: {"mask", "modes", "session", "spoke_at", "channels", "invites", "server"},
     Session: {
         "user",
         "phase",
@@ -167,13 +168,13 @@ KEPT_OTHERWISE = {
         "draft",
         "exchange",
     },
-    Channel: {"members", "masks"},
+    Channel: {"members", "masks", "is_local", "_readers"},
 }
 """By another name, or made again from what is kept."""
 NOT_KEPT = {
     # Of the process: its timers, its output, its questions.
     Session: {
-        "heard_at", "ping_sent_at", "unlabeled", "write", "question", "close_reason",
+        "heard_at", "ping_sent_at", "unlabeled", "write", "wire", "question", "close_reason",
         "metadata_changes", "metadata_since",
     },
 }  # fmt: skip
@@ -195,6 +196,8 @@ def test_nothing_is_forgotten(thing: type[Any]):
         {"a": "b"},
         {Setting.KEY: "k"},
     )
+    channel.stamps, channel.made_anew = {"topic": Stamp(1000, "spark")}, Stamp(1, "spark")
+    channel.torn = frozenset({"thor"})
     values = {**session_values(network.ircd, ori.session), **channel_values(channel)}
 
     fields = {field.name for field in dataclasses.fields(thing)}

@@ -72,3 +72,13 @@ def test_another_buffer_goes_on_from_what_is_half_there():
         lines = first.feed(data[:cut])
         assert second.feed(first.half) == []
         assert lines + second.feed(data[cut:]) == [b"PING a", b"PING b", OVERLONG, b"PING c"]
+
+
+def test_a_link_may_have_longer_lines():
+    buffer = LineBuffer()
+    buffer.widen(2000)
+    assert buffer.feed(b"x" * 1500 + b"\r\n" + b"x" * 2500 + b"\r\nPING\r\n") == [
+        b"x" * 1500,
+        OVERLONG,
+        b"PING",
+    ]

@@ -125,9 +125,20 @@ class _Changes:
         self._effective.add(adding, letter, param)
 
     def _change_flag(self, adding: bool, flag: Flag) -> None:
+        if flag is Flag.LOCAL:
+            self._check_local(adding)
         if (flag in self._flags) is not adding:
             self._flags ^= {flag}
             self._took_effect(adding, flag)
+
+    def _check_local(self, adding: bool) -> None:
+        """What was said where nobody of another host is stays here, and so does the channel, to its end."""
+        if not self._channel.is_operator(self._user):
+            raise not_channel_operator(self._channel.name)
+        if not adding and Flag.LOCAL in self._flags:
+            raise self._invalid(Flag.LOCAL, "*", "A local channel is one until everybody has left it")
+        if adding and any(member.server for member in self._channel.members):
+            raise self._invalid(Flag.LOCAL, "*", "Somebody in the channel is on another host")
 
     def _change_status(self, adding: bool, status: Status, nick: str | None) -> None:
         if nick is None:

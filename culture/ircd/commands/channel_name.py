@@ -47,9 +47,12 @@ def _check(ircd: Ircd, channel: Channel, new: str) -> None:
 def rename_channel(ircd: Ircd, user: User, channel: Channel, new: str, reason: str) -> None:
     """Whoever does not know the command leaves and joins again; not so for the same name in another case."""
     old = channel.name
-    is_other = fold(new) != channel.key
     ircd.publish(ChannelRenamed(user, channel, new, reason))
-    if is_other:
+    show_rename(ircd, channel, old, reason)
+
+
+def show_rename(ircd: Ircd, channel: Channel, old: str, reason: str) -> None:
+    if fold(old) != channel.key:
         for session in _unaware(channel):
             _rejoin(ircd, session, channel, old, reason)
 

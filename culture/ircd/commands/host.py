@@ -26,6 +26,9 @@ def chghost(ircd: Ircd, session: Session, line: Line) -> None:
     user = ircd.state.find_user(nick)
     if user is None:
         raise no_such_nick(nick)
+    if user.server:
+        text = f"{user.nick} is on {user.server}: an operator there can do it"
+        raise Failure("CANNOT_CHANGE_HOST", user.nick, text=text)
     _check(username, host)
     _note(ircd, session, user, f"{username}@{host}")
     change_host(ircd, user, username, host)
@@ -50,6 +53,10 @@ def change_host(ircd: Ircd, user: User, username: str, host: str) -> None:
         return
     old_mask = user.mask
     ircd.publish(HostChanged(user, username, host))
+    show_host(ircd, user, old_mask)
+
+
+def show_host(ircd: Ircd, user: User, old_mask: str) -> None:
     for neighbour in ircd.state.neighbours(user) - {user}:
         session = neighbour.session
         if session is not None and Cap.CHGHOST not in session.caps:

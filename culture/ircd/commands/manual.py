@@ -37,6 +37,11 @@ MANUAL: Final[dict[str, Entry]] = {
         "Changes what stands behind a nick. For operators of the server.",
         "The privilege is `chghost`.",
     ),
+    "CONNECT": Entry(
+        "host",
+        "Connects to another host now. For operators of the server.",
+        "The privilege is `link`. The host is one of `links`.",
+    ),
     "ERROR": Entry("", "Ignored from clients.", is_for_people=False),
     "HELP": Entry("[command]", "What a command does.", "Without one: which there are."),
     "HELPINDEX": Entry("", "Which commands there are.", is_for_people=False),
@@ -58,7 +63,11 @@ MANUAL: Final[dict[str, Entry]] = {
         "Closes somebody's connection. For operators of the server.",
         "The privilege is `kill`.",
     ),
-    "LINKS": Entry("[[server] mask]", "The servers of this network."),
+    "LINKS": Entry(
+        "[[server] mask]",
+        "The hosts of this network.",
+        "Each with the one before it on the way there, and how many links away it is.",
+    ),
     "LIST": Entry(
         "[#a,*b*] [!*c*,>n,<n,C>n,C<n,T>n,T<n]",
         "Channels, with size and topic.",
@@ -66,6 +75,7 @@ MANUAL: Final[dict[str, Entry]] = {
         "(`T`) more or less than `n` minutes ago. All of it may be one list.",
     ),
     "LUSERS": Entry("", "How many people are here."),
+    "MAP": Entry("", "The hosts of this network as a tree, and how many users are on each."),
     "MARKREAD": Entry(
         "target [timestamp=…]",
         "How far you have read a channel, or what a nick wrote.",
@@ -126,7 +136,18 @@ MANUAL: Final[dict[str, Entry]] = {
         "Gives a channel of yours another name.",
         "All that is in it stays. A large channel only now and then.",
     ),
+    "SERVER": Entry(
+        "name version :description",
+        "Opens a link between two hosts, behind PASS.",
+        "See `culture/protocol/extensions/links.md`.",
+        is_for_people=False,
+    ),
     "SETNAME": Entry(":real name", "Changes your real name."),
+    "SQUIT": Entry(
+        "host [:reason]",
+        "Closes the link to another host. For operators of the server.",
+        "The privilege is `link`. It is not opened again by this host until somebody sends `CONNECT`.",
+    ),
     "STATS": Entry(
         "u | o",
         "How long this server has been up; for operators, STATS o: who can be one.",

@@ -50,7 +50,7 @@ def _join_one(ircd: Ircd, session: Session, name: str, key: str) -> None:
     if not is_channel(name) or len(name) < 2 or len(name) > ircd.limits.channel_length:
         raise no_such_channel(name)
     user = session.user
-    channel = ircd.state.find_channel(name) or Channel(name, created_at=ircd.clock())
+    channel = ircd.state.find_channel(name) or ircd.state.make_channel(name, ircd.clock())
     if user in channel.members:
         return
     if 0 < ircd.limits.channels_per_client <= len(user.channels):

@@ -3,10 +3,11 @@
 from culture.ircd.commands.channel_modes import change_modes
 from culture.ircd.core import Ircd
 from culture.ircd.modes import Effective, read_changes
+from culture.ircd.record import Moment
 from culture.ircd.refusal import Refusal, need_more_params, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.targets import require_channel
-from culture.ircd.user import GRANTED, USER_MODES, UserMode
+from culture.ircd.user import GRANTED, USER_MODES, User, UserMode
 from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import (
     ERR_UMODEUNKNOWNFLAG,
@@ -55,5 +56,12 @@ def _user_mode(ircd: Ircd, session: Session, target: str, letters: str) -> None:
             effective.add(adding, letter)
     if effective.changes:
         ircd.send(session, format_line("MODE", user.nick, effective.changes, source=user.mask))
+        tell_user_modes(ircd, user)
     if is_unknown:
         raise Refusal(ERR_UMODEUNKNOWNFLAG, "Unknown MODE flag")
+
+
+def tell_user_modes(ircd: Ircd, user: User) -> None:
+    """To other hosts: here nobody else is told."""
+    moment = Moment("", ircd.clock())
+    ircd.record.passing(moment, "UMODE", user, text="".join(sorted(user.modes)))

@@ -4,8 +4,10 @@ import hmac
 
 from culture.config.ircd import OperConfig
 from culture.ircd.commands.authentication import count_failure
+from culture.ircd.commands.modes import tell_user_modes
 from culture.ircd.core import Ircd
 from culture.ircd.privileges import find_operator, require_privilege
+from culture.ircd.record import Moment
 from culture.ircd.refusal import Refusal, need_more_params, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.user import UserMode
@@ -38,6 +40,7 @@ def oper(ircd: Ircd, session: Session, line: Line) -> None:
     if not user.is_operator:
         ircd.state.set_user_mode(user, UserMode.OPERATOR, present=True)
         ircd.send(session, format_line("MODE", user.nick, f"+{UserMode.OPERATOR}", source=ircd.name))
+        tell_user_modes(ircd, user)
 
 
 def kill(ircd: Ircd, session: Session, line: Line) -> None:
@@ -47,18 +50,22 @@ def kill(ircd: Ircd, session: Session, line: Line) -> None:
     if fold(nick) == fold(ircd.name):
         raise Refusal(ERR_CANTKILLSERVER, "You can't kill a server!")
     victim = ircd.state.find_user(nick)
-    if victim is None or victim.session is None:
+    if victim is None:
         raise no_such_nick(nick)
-    killer = session.user
-    ircd.notes.add(
-        "client-killed",
-        victim.session,
-        f"was killed by {killer.nick}",
-        account=victim.account,
-        operator=session.oper,
-    )
-    ircd.send(victim.session, format_line("KILL", victim.nick, comment, source=killer.mask, trailing=True))
-    ircd.close(victim.session, f"Killed ({killer.nick} ({comment}))")
+    if victim.session is None:
+        # Their own host does it, and tells everyone.
+        moment = Moment("", ircd.clock())
+        ircd.record.passing(moment, "KILL", session.user, victim.nick, comment)
+    else:
+        put_out(ircd, victim.session, session.user.mask, comment, operator=session.oper)
+
+
+def put_out(ircd: Ircd, victim: Session, killer: str, comment: str, operator: str | None = None) -> None:
+    """By an operator of this host, known by the name in the configuration, or of another one."""
+    user, nick = victim.user, killer.partition("!")[0]
+    ircd.notes.add("client-killed", victim, f"was killed by {nick}", account=user.account, operator=operator)
+    ircd.send(victim, format_line("KILL", user.nick, comment, source=killer, trailing=True))
+    ircd.close(victim, f"Killed ({nick} ({comment}))")
 
 
 def rehash(ircd: Ircd, session: Session, line: Line) -> None:

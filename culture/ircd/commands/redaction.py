@@ -10,6 +10,7 @@ from culture.ircd.failures import Failure
 from culture.ircd.session import Session
 from culture.ircd.skills import Asker, Found
 from culture.ircd.user import User
+from culture.ircd.whereabouts import home_of
 from culture.protocol.line import Line
 
 
@@ -44,7 +45,8 @@ def _decide(
         text = "You can no longer delete this message"
         _fail(ircd, session, Failure("REDACT_WINDOW_EXPIRED", name, msgid, str(window_s), text=text))
     else:
-        ircd.publish(Redacted(session.user, target, _spelled(target, name), msgid, reason, found.ends))
+        host = "" if isinstance(target, Channel) else home_of(ircd, target, name)
+        ircd.publish(Redacted(session.user, target, _spelled(target, name), msgid, reason, found.ends, host))
 
 
 def _is_own(asker: Asker, found: Found) -> bool:

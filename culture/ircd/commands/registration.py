@@ -10,7 +10,9 @@ from culture.ircd.commands.server import send_isupport, send_lusers, send_motd
 from culture.ircd.core import Ircd
 from culture.ircd.events import Renamed
 from culture.ircd.modes import CHANNEL_LETTERS, PARAMETER_LETTERS, USER_LETTERS
+from culture.ircd.monitoring import tell_offline, tell_online
 from culture.ircd.publishing import send_own, tell_watchers
+from culture.ircd.record import Moment
 from culture.ircd.refusal import Refusal, need_more_params
 from culture.ircd.session import Phase, Session
 from culture.ircd.text import cut
@@ -59,8 +61,8 @@ def _rename(ircd: Ircd, session: Session, new: str) -> None:
     old = session.user.nick
     ircd.publish(Renamed(session.user, new))
     if fold(old) != fold(new):
-        ircd.tell_offline(old)
-        ircd.tell_online(session.user)
+        tell_offline(ircd, old)
+        tell_online(ircd, session.user)
         tell_watchers(ircd, session.user)
 
 
@@ -105,8 +107,9 @@ def _let_in(ircd: Ircd, session: Session) -> None:
     ircd.release_nick(session)
     session.phase = Phase.REGISTERED
     ircd.state.add_user(user)
+    ircd.record.arrived(Moment("", ircd.clock()), user, ircd.state.metadata.of(user))
     _welcome(ircd, session)
-    ircd.tell_online(user)
+    tell_online(ircd, user)
     tell_watchers(ircd, user)
 
 

@@ -1,4 +1,4 @@
-"""ADMIN, INFO, LINKS, LUSERS, MOTD, STATS, TIME and VERSION: what the server says of itself."""
+"""ADMIN, INFO, LUSERS, MOTD, STATS, TIME and VERSION: what the server says of itself."""
 
 from collections.abc import Callable
 from itertools import zip_longest
@@ -6,12 +6,12 @@ from itertools import zip_longest
 from culture.ircd.core import Ircd
 from culture.ircd.isupport import isupport_lines
 from culture.ircd.refusal import not_an_operator
-from culture.ircd.session import Session
+from culture.ircd.session import LINKED, REGISTERING, Session
 from culture.ircd.targets import require_server
 from culture.ircd.text import one_word
 from culture.ircd.user import UserMode
+from culture.ircd.whereabouts import all_hosts
 from culture.protocol.line import Line
-from culture.protocol.masks import is_match
 from culture.protocol.numerics import (
     ERR_NOMOTD,
     RPL_ADMINEMAIL,
@@ -19,13 +19,11 @@ from culture.protocol.numerics import (
     RPL_ADMINLOC2,
     RPL_ADMINME,
     RPL_ENDOFINFO,
-    RPL_ENDOFLINKS,
     RPL_ENDOFMOTD,
     RPL_ENDOFSTATS,
     RPL_GLOBALUSERS,
     RPL_INFO,
     RPL_ISUPPORT,
-    RPL_LINKS,
     RPL_LOCALUSERS,
     RPL_LUSERCHANNELS,
     RPL_LUSERCLIENT,
@@ -63,36 +61,29 @@ def info(ircd: Ircd, session: Session, line: Line) -> None:
     ircd.reply(session, RPL_ENDOFINFO, "End of INFO list")
 
 
-def links(ircd: Ircd, session: Session, line: Line) -> None:
-    # RFC 2812 section 3.4.5: a mask of servers, behind the server that is to answer.
-    *answering, mask = line.params or ("*",)
-    if answering:
-        require_server(ircd, answering[0])
-    if is_match(mask, ircd.name):
-        ircd.reply(session, RPL_LINKS, "*", ircd.name, f"0 {ircd.config.description}")
-    ircd.reply(session, RPL_ENDOFLINKS, "*", "End of /LINKS list")
-
-
 def lusers(ircd: Ircd, session: Session, line: Line) -> None:
     require_server(ircd, line.param(1))
     send_lusers(ircd, session)
 
 
 def send_lusers(ircd: Ircd, session: Session) -> None:
-    here = len(ircd.state.users)
+    everyone, here = len(ircd.state.users), ircd.state.users_here
     invisible = len(ircd.state.by_mode[UserMode.INVISIBLE])
     operators = len(ircd.state.by_mode[UserMode.OPERATOR])
-    unknown = len(ircd.sessions) - here
-    visible = f"There are {here - invisible} users and {invisible} invisible on 1 servers"
+    unknown = sum(session.phase is REGISTERING for session in ircd.sessions)
+    linked = sum(session.phase is LINKED for session in ircd.sessions)
+    servers = len(all_hosts(ircd))
+    visible = f"There are {everyone - invisible} users and {invisible} invisible on {servers} servers"
     ircd.reply(session, RPL_LUSERCLIENT, visible)
     ircd.reply(session, RPL_LUSEROP, str(operators), "operator(s) online")
     ircd.reply(session, RPL_LUSERUNKNOWN, str(unknown), "unknown connection(s)")
     ircd.reply(session, RPL_LUSERCHANNELS, str(len(ircd.state.channels)), "channels formed")
-    ircd.reply(session, RPL_LUSERME, f"I have {here} clients and 0 servers")
-    most = ircd.state.most_users
-    counts = (str(here), str(most))
-    ircd.reply(session, RPL_LOCALUSERS, *counts, f"Current local users {here}, max {most}")
-    ircd.reply(session, RPL_GLOBALUSERS, *counts, f"Current global users {here}, max {most}")
+    ircd.reply(session, RPL_LUSERME, f"I have {here} clients and {linked} servers")
+    for numeric, which, now, most in (
+        (RPL_LOCALUSERS, "local", here, ircd.state.most_here),
+        (RPL_GLOBALUSERS, "global", everyone, ircd.state.most_users),
+    ):
+        ircd.reply(session, numeric, str(now), str(most), f"Current {which} users {now}, max {most}")
 
 
 def motd(ircd: Ircd, session: Session, line: Line) -> None:

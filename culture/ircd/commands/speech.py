@@ -16,6 +16,7 @@ from culture.protocol.mentions import find_mentions
 from culture.protocol.multiline import Fragment, combine
 from culture.protocol.numerics import (
     ERR_CANNOTSENDTOCHAN,
+    ERR_CANNOTSENDTOUSER,
     ERR_NEEDREGGEDNICK,
     ERR_NORECIPIENT,
     ERR_NOTEXTTOSEND,
@@ -142,6 +143,8 @@ def _say_to_user(
         raise no_such_nick(name)
     if not user.takes_from(sender):
         raise Refusal(ERR_NEEDREGGEDNICK, user.nick, "Log in to an account to write to this user (+R)")
+    if user.server and ircd.links is not None and not ircd.links.takes_direct(user.server):
+        raise Refusal(ERR_CANNOTSENDTOUSER, user.nick, f"No direct messages get to {user.server} from here")
     text, fragments = _fit_all(sender, command, user.nick, text, fragments)
     ircd.publish(Said(sender, command, user, text, tags, (), None, fragments))
     if user.away and command == "PRIVMSG":

@@ -6,6 +6,7 @@ from culture.ircd.commands.authentication import authenticate
 from culture.ircd.commands.channel_name import rename
 from culture.ircd.commands.help import help_, help_index
 from culture.ircd.commands.host import chghost
+from culture.ircd.commands.links import connect, links, map_, server, squit
 from culture.ircd.commands.listing import list_
 from culture.ircd.commands.liveness import ignore, ping, quit_
 from culture.ircd.commands.markread import markread
@@ -20,7 +21,7 @@ from culture.ircd.commands.presence import away, ison, setname, userhost
 from culture.ircd.commands.redaction import redact
 from culture.ircd.commands.registration import nick, password, user
 from culture.ircd.commands.relay import relaymsg
-from culture.ircd.commands.server import admin, info, links, lusers, motd, stats, time, version
+from culture.ircd.commands.server import admin, info, lusers, motd, stats, time, version
 from culture.ircd.commands.speech import notice, privmsg, tagmsg
 from culture.ircd.commands.who import who
 from culture.ircd.commands.whois import whois, whowas
@@ -34,6 +35,7 @@ COMMANDS: dict[str, Command] = {
     "BATCH": Command(batch, params=1),
     "CAP": Command(cap, params=1, phases=ANY),
     "CHGHOST": Command(chghost, params=3),
+    "CONNECT": Command(connect, params=1),
     "ERROR": Command(ignore, phases=ANY),
     "HELP": Command(help_),
     "HELPINDEX": Command(help_index),
@@ -47,6 +49,7 @@ COMMANDS: dict[str, Command] = {
     "LINKS": Command(links),
     "LIST": Command(list_),
     "LUSERS": Command(lusers),
+    "MAP": Command(map_),
     "MARKREAD": Command(markread),
     "METADATA": Command(metadata, params=2, phases=ANY),
     "MODE": Command(mode, params=1),
@@ -67,7 +70,9 @@ COMMANDS: dict[str, Command] = {
     "REHASH": Command(rehash),
     "RELAYMSG": Command(relaymsg, params=3),
     "RENAME": Command(rename, params=2),
+    "SERVER": Command(server, params=2, phases=NEW),
     "SETNAME": Command(setname, params=1),
+    "SQUIT": Command(squit, params=1),
     "STATS": Command(stats, params=1),
     "TAGMSG": Command(tagmsg),
     "TIME": Command(time),

@@ -6,9 +6,11 @@ from itertools import islice
 from culture.ircd.bans import complete_mask
 from culture.ircd.channel import Channel
 from culture.ircd.core import Ircd
+from culture.ircd.links import Linked
 from culture.ircd.session import Session
 from culture.ircd.text import one_word
 from culture.ircd.user import User, UserMode
+from culture.ircd.whereabouts import all_hosts, host_of
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
 from culture.protocol.masks import matcher
@@ -20,8 +22,6 @@ _SECRET_ADDRESS = "255.255.255.255"
 _NO_ACCOUNT = "0"
 _NO_LEVEL = "n/a"
 """Operators of a channel are all the same here."""
-_HOPS = "0"
-"""How many servers lie between: everybody is on this one."""
 _MOST_FOUND = 1000
 """How many people a mask finds. Operators of the server find all of them."""
 
@@ -31,13 +31,15 @@ def who(ircd: Ircd, session: Session, line: Line) -> None:
     flags, extended, query = line.param(1).partition("%")
     fields, _, token = query.partition(",")
     channel = ircd.state.find_channel(mask)
+    hosts = all_hosts(ircd)
     for user in _found(ircd, session.user, mask, channel):
         if "o" in flags and not user.is_operator:
             continue
+        host = host_of(ircd, user.server, hosts)
         if extended:
-            _send_extended(ircd, session, user, channel, fields, token)
+            _send_extended(ircd, session, user, host, channel, fields, token)
         else:
-            _send(ircd, session, user, channel)
+            _send(ircd, session, user, host, channel)
     ircd.reply(session, RPL_ENDOFWHO, one_word(mask), "End of WHO list")
 
 
@@ -72,14 +74,14 @@ def _visible(ircd: Ircd, asker: User) -> Iterator[User]:
     return (user for user in ircd.state.users.values() if user in seen or not user.is_invisible)
 
 
-def _send(ircd: Ircd, session: Session, user: User, channel: Channel | None) -> None:
+def _send(ircd: Ircd, session: Session, user: User, host: Linked, channel: Channel | None) -> None:
     name = channel.name if channel else "*"
-    where = (name, user.username, user.host, ircd.name, user.nick)
-    ircd.reply(session, RPL_WHOREPLY, *where, _flags(session, user, channel), f"{_HOPS} {user.realname}")
+    where = (name, user.username, user.host, host.name, user.nick)
+    ircd.reply(session, RPL_WHOREPLY, *where, _flags(session, user, channel), f"{host.hops} {user.realname}")
 
 
 def _send_extended(
-    ircd: Ircd, session: Session, user: User, channel: Channel | None, fields: str, token: str
+    ircd: Ircd, session: Session, user: User, host: Linked, channel: Channel | None, fields: str, token: str
 ) -> None:
     values = {
         "t": token if token.isdecimal() and len(token) <= 3 else "0",
@@ -87,10 +89,10 @@ def _send_extended(
         "u": user.username,
         "i": _SECRET_ADDRESS,
         "h": user.host,
-        "s": ircd.name,
+        "s": host.name,
         "n": user.nick,
         "f": _flags(session, user, channel),
-        "d": _HOPS,
+        "d": str(host.hops),
         "l": str(max(0, int(ircd.clock() - user.spoke_at))),
         "a": user.account or _NO_ACCOUNT,
         "o": _NO_LEVEL,

@@ -7,6 +7,7 @@ from culture.ircd.session import Session
 from culture.ircd.targets import require_server, split_targets
 from culture.ircd.text import one_word, pack
 from culture.ircd.user import User
+from culture.ircd.whereabouts import all_hosts, host_of
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
 from culture.protocol.numerics import (
@@ -52,7 +53,8 @@ def _send_whois(ircd: Ircd, session: Session, user: User) -> None:
     tell(RPL_WHOISUSER, user.username, user.host, "*", user.realname)
     for some in pack(_channels(session, user), ircd.room_for(session, RPL_WHOISCHANNELS, user.nick)):
         tell(RPL_WHOISCHANNELS, some)
-    tell(RPL_WHOISSERVER, ircd.name, ircd.config.description)
+    host = host_of(ircd, user.server, all_hosts(ircd))
+    tell(RPL_WHOISSERVER, host.name, host.description)
     if user.away:
         tell(RPL_AWAY, user.away)
     if user.is_operator:
@@ -107,7 +109,8 @@ def whowas(ircd: Ircd, session: Session, line: Line) -> None:
 def _send_whowas(ircd: Ircd, session: Session, former: Former) -> None:
     who = (former.nick, former.username, former.host, "*", former.realname)
     ircd.reply(session, RPL_WHOWASUSER, *who)
-    ircd.reply(session, RPL_WHOISSERVER, former.nick, ircd.name, format_time(former.until))
+    host = former.server or ircd.name
+    ircd.reply(session, RPL_WHOISSERVER, former.nick, host, format_time(former.until))
 
 
 def _require_nicks(nicks: str) -> str:

@@ -122,7 +122,7 @@ def _before(point: Point | int | None) -> Point:
 
 
 def _just_before(point: Point) -> Point:
-    return Point(point.at_ms, point.number - 1)
+    return Point(point.at_ms, point.seq - 1)
 
 
 class _Look(NamedTuple):

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Set
 from typing import Final
 
 from culture.ircd.skills import Reply
-from culture.ircd.text import LINE_BYTES, cut, size
+from culture.ircd.text import LINE_BYTES, fragments_of, size
 from culture.protocol.capabilities import Cap
-from culture.protocol.multiline import Fragment
 from culture.protocol.render import format_time
 from culture.store.history.indexing import SPEECH
 from culture.store.history.reading import Recorded
@@ -51,17 +50,3 @@ def told(row: Recorded, name: str, server: str) -> Iterator[Reply]:
     room = LINE_BYTES - size(f":{server} HISTORY {' '.join(head)} :")
     for fragment in fragments_of(row.text, room):
         yield Reply("HISTORY", (*head, fragment.text), "", row.at_ms / 1000, row.msgid, row.account)
-
-
-def fragments_of(text: str, room_bytes: int) -> tuple[Fragment, ...]:
-    """A text in pieces that fit in a line."""
-    fragments = []
-    for line in text.split("\n"):
-        is_joined = False
-        while True:
-            piece = cut(line, room_bytes)
-            fragments.append(Fragment(piece, is_joined))
-            line, is_joined = line[len(piece) :], True
-            if not line:
-                break
-    return tuple(fragments)

@@ -5,7 +5,7 @@ from typing import Final
 
 from culture.errors import CultureError
 from culture.ircd.skills import Asker, Found, Happening, NotRecordedError, Skill, SkillCommand
-from culture.names import fold
+from culture.names import fold, has_prefix
 from culture.protocol.capabilities import Cap
 from culture.skills.history.chathistory import MOST, REFERENCES, ChatHistory
 from culture.skills.history.command import HistoryCommand
@@ -33,10 +33,14 @@ class History(Skill):
     def __init__(self, archive: Archive, server: str, semantic: Semantic | None = None) -> None:
         self.archive = archive
         self.semantic = semantic
+        self._server = server
         self.commands = {
             "CHATHISTORY": SkillCommand(ChatHistory(archive).answer, params=1),
             "HISTORY": SkillCommand(HistoryCommand(archive, server, semantic).answer, params=1),
         }
+
+    def begin_generation(self, least: int) -> int:
+        return self.archive.begin_generation(least)
 
     def commit(self, happened: Sequence[Happening]) -> None:
         commands = {each[2] for each in happened}
@@ -57,7 +61,9 @@ class History(Skill):
             if row is None:
                 return None
             ends = ends_of(connection, row.place)
-        by = f"account:{fold(row.account)}" if row.account else f"nick:{fold(row.nick)}"
+        # Somebody else may have an account of that name on another host.
+        is_here = not asker.nicks_are_owned or has_prefix(row.nick, self._server)
+        by = f"account:{fold(row.account)}" if row.account and is_here else f"nick:{fold(row.nick)}"
         return Found(by, row.at_ms / 1000, ends)
 
     def close(self) -> None:

@@ -35,6 +35,8 @@ def _check_members(ircd: Ircd) -> None:
     for name, channel in state.channels.items():
         assert channel.members, f"{name} is empty"
         assert fold(channel.name) == name
+        readers = {session: form for form, sessions in channel.readers.items() for session in sessions}
+        assert readers == {session: session.form for user in channel.members if (session := user.session)}
         for user in channel.members:
             assert user.channels[name] is channel
             assert state.users[user.key] is user

@@ -1,0 +1,80 @@
+"""SERVER, LINKS, MAP, CONNECT and SQUIT: the hosts of the network, and the links between them."""
+
+from collections.abc import Iterator, Mapping
+
+from culture.ircd.core import Ircd
+from culture.ircd.failures import Failure
+from culture.ircd.links import Linked, Links
+from culture.ircd.privileges import require_privilege
+from culture.ircd.session import Phase, Session
+from culture.ircd.targets import require_server
+from culture.ircd.whereabouts import all_hosts, users_on
+from culture.protocol.line import Line, format_line
+from culture.protocol.masks import is_match
+from culture.protocol.numerics import RPL_ENDOFLINKS, RPL_LINKS, RPL_MAP, RPL_MAPEND
+
+
+def server(ircd: Ircd, session: Session, line: Line) -> None:
+    """Another host, behind its PASS. What it may say is not for here to decide."""
+    if ircd.links is None:
+        ircd.close(session, "No links are configured")
+        return
+    ircd.release_nick(session)
+    session.phase = Phase.LINKED
+    ircd.state.changes.touch(session)
+    ircd.links.introduced(session, line)
+    session.password = ""
+
+
+def links(ircd: Ircd, session: Session, line: Line) -> None:
+    # RFC 2812 section 3.4.5: a mask of servers, behind the server that is to answer.
+    *answering, mask = line.params or ("*",)
+    if answering:
+        require_server(ircd, answering[0])
+    for host in all_hosts(ircd).values():
+        if is_match(mask, host.name):
+            ircd.reply(session, RPL_LINKS, host.name, host.via, f"{host.hops} {host.description}")
+    ircd.reply(session, RPL_ENDOFLINKS, "*", "End of /LINKS list")
+
+
+def map_(ircd: Ircd, session: Session, line: Line) -> None:
+    for text in _tree(ircd, all_hosts(ircd), ircd.name, "", ""):
+        ircd.reply(session, RPL_MAP, text)
+    ircd.reply(session, RPL_MAPEND, "End of /MAP")
+
+
+def _tree(ircd: Ircd, hosts: Mapping[str, Linked], name: str, branch: str, indent: str) -> Iterator[str]:
+    users = users_on(ircd, name)
+    yield f"{branch}{name} ({users} {'user' if users == 1 else 'users'})"
+    behind = [host.name for host in hosts.values() if host.via == name and host.name != name]
+    for other in behind:
+        is_last = other == behind[-1]
+        yield from _tree(
+            ircd, hosts, other, f"{indent}{'`' if is_last else '|'}- ", indent + ("   " if is_last else "|  ")
+        )
+
+
+def connect(ircd: Ircd, session: Session, line: Line) -> None:
+    name = line.param(0)
+    why_not = _require_links(ircd, session, "CONNECT", name).connect(name)
+    _answer(ircd, session, "CANNOT_CONNECT", name, why_not, f"Connecting to {name}")
+
+
+def squit(ircd: Ircd, session: Session, line: Line) -> None:
+    name, reason = line.param(0), line.param(1) or f"Closed by {session.user.nick}"
+    why_not = _require_links(ircd, session, "SQUIT", name).disconnect(name, reason)
+    _answer(ircd, session, "CANNOT_DISCONNECT", name, why_not, f"The link to {name} is closed")
+
+
+def _require_links(ircd: Ircd, session: Session, command: str, name: str) -> Links:
+    require_privilege(ircd, session, "link")
+    if ircd.links is None:
+        raise Failure("NO_LINKS", name, text="No links are configured")
+    ircd.notes.add("link-asked", session, f"asked for {command} {name}", operator=session.oper)
+    return ircd.links
+
+
+def _answer(ircd: Ircd, session: Session, code: str, name: str, why_not: str, done: str) -> None:
+    if why_not:
+        raise Failure(code, name, text=why_not)
+    ircd.send(session, format_line("NOTICE", session.user.nick, done, source=ircd.name, trailing=True))

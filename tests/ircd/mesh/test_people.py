@@ -1,0 +1,246 @@
+"""Users of another host: seen, found, written to, and told of as if they were here."""
+
+import pytest
+from support.hosts import Mesh
+
+from culture.config.ircd import OperConfig
+from culture.protocol.happening import Happening
+
+
+def test_somebody_who_comes_to_one_host_is_known_on_all():
+    mesh = Mesh("spark", "thor", "orin")
+    bo = mesh["thor"].client("bo")
+    ori = mesh["spark"].client("ori", "#ops")
+    mesh.settle()
+
+    bo.send("WHOIS spark-ori", "WHO spark-ori", "ISON spark-ori thor-bo", "LIST", "NAMES #ops")
+
+    assert bo.lines() == [
+        ":thor 311 thor-bo spark-ori ori spark * :spark-ori",
+        ":thor 319 thor-bo spark-ori :@#ops",
+        ":thor 312 thor-bo spark-ori spark :spark of the lab",
+        ":thor 317 thor-bo spark-ori 0 1000000 :seconds idle, signon time",
+        ":thor 318 thor-bo spark-ori :End of /WHOIS list",
+        ":thor 352 thor-bo * ori spark spark spark-ori H :1 spark-ori",
+        ":thor 315 thor-bo spark-ori :End of WHO list",
+        ":thor 303 thor-bo :spark-ori thor-bo",
+        ":thor 321 thor-bo Channel :Users  Name",
+        ":thor 322 thor-bo #ops 1 :",
+        ":thor 323 thor-bo :End of /LIST",
+        ":thor 353 thor-bo = #ops :@spark-ori",
+        ":thor 366 thor-bo #ops :End of /NAMES list",
+    ]
+    assert ori.lines() == []
+
+
+def test_whoever_monitors_a_nick_learns_that_it_comes_and_goes_elsewhere():
+    mesh = Mesh("spark", "thor")
+    bo = mesh["thor"].client("bo")
+    bo.send("MONITOR + spark-ori,spark-o2")
+    bo.lines()
+    ori = mesh["spark"].client("ori")
+    mesh.settle()
+    assert bo.lines() == [":thor 730 thor-bo :spark-ori!ori@spark"]
+
+    ori.send("NICK spark-o2")
+    mesh.settle()
+    assert bo.lines() == [":thor 731 thor-bo :spark-ori", ":thor 730 thor-bo :spark-o2!ori@spark"]
+
+    ori.send("QUIT :bye")
+    mesh.settle()
+    assert bo.lines() == [":thor 731 thor-bo :spark-o2"]
+    bo.send("WHOWAS spark-o2")
+    assert bo.lines()[:2] == [
+        ":thor 314 thor-bo spark-o2 ori spark * :spark-ori",
+        ":thor 312 thor-bo spark-o2 spark :1970-01-12T13:46:40.000Z",
+    ]
+
+
+def test_what_changes_about_somebody_is_told_to_those_who_see_them():
+    mesh = Mesh("spark", "thor")
+    ori = mesh["spark"].client("ori", "#ops")
+    mesh.settle()
+    bo = mesh["thor"].client("bo", "#ops", caps="away-notify setname draft/metadata-2")
+    bo.send("METADATA * SUB url")
+    bo.lines()
+
+    ori.send(
+        "AWAY :tea", "SETNAME :Ori of Spark", "METADATA * SET url :https://example.org", "MODE spark-ori +B"
+    )
+    mesh.settle()
+
+    assert bo.lines() == [
+        ":spark-ori!ori@spark AWAY :tea",
+        ":spark-ori!ori@spark SETNAME :Ori of Spark",
+        ":spark-ori!ori@spark METADATA spark-ori url * :https://example.org",
+    ]
+    bo.send("WHOIS spark-ori")
+    assert ":thor 335 thor-bo spark-ori :is a bot on this network" in bo.lines()
+
+
+def test_a_direct_message_goes_to_one_other_host_with_its_time_and_name():
+    mesh = Mesh("spark", "thor", "orin")
+    ori, bo = mesh["spark"].client("ori"), mesh["thor"].client("bo", caps="message-tags server-time")
+    kit = mesh["orin"].client("kit")
+    mesh.settle()
+    mesh["thor"].network.clock.advance(60)
+
+    ori.send("PRIVMSG thor-bo :psst")
+    mesh["spark"].network.flush()
+    assert [each.to for each in mesh["spark"].unsent["thor"]] == ["thor"]
+    assert not mesh["spark"].unsent["orin"]
+    mesh.settle()
+
+    [line] = bo.lines()
+    assert line.startswith("@time=1970-01-12T13:46:40.000Z;msgid=")
+    assert line.endswith(" :spark-ori!ori@spark PRIVMSG thor-bo :psst")
+    assert kit.lines() == []
+
+
+def test_an_account_is_one_of_its_host():
+    """Somebody else may have one of the same name: what is direct is theirs alone."""
+    mesh = Mesh("spark", "thor")
+    taken: list[Happening] = []
+    mesh["thor"].ircd.record.took = taken.append
+    ori, bo = mesh["spark"].client("ori"), mesh["thor"].client("bo")
+    mesh.settle()
+    ori.session.user.account = bo.session.user.account = "root"
+    mesh["spark"].ircd.state.users[bo.session.user.key].account = "root"
+
+    ori.send("PRIVMSG thor-bo :psst")
+    mesh.settle()
+
+    assert taken[-1].ends == ("account:root@spark", "account:root")
+
+
+def test_direct_messages_are_refused_where_none_get_through():
+    mesh = Mesh("spark", "thor")
+    ori, bo = mesh["spark"].client("ori"), mesh["thor"].client("bo")
+    mesh.settle()
+    mesh["spark"].direct = False
+
+    ori.send("PRIVMSG thor-bo :psst")
+    mesh.settle()
+
+    assert ori.lines() == [":spark 531 spark-ori thor-bo :No direct messages get to thor from here"]
+    assert bo.lines() == []
+
+
+def test_a_message_of_several_lines_is_whole_on_the_other_side():
+    mesh = Mesh("spark", "thor")
+    caps = "batch message-tags draft/multiline"
+    ori = mesh["spark"].client("ori", "#ops", caps=caps)
+    mesh.settle()
+    bo, kit = mesh["thor"].client("bo", "#ops", caps=caps), mesh["thor"].client("kit", "#ops")
+    bo.lines()
+
+    ori.send(
+        "BATCH +1 draft/multiline #ops",
+        "@batch=1 PRIVMSG #ops :one",
+        "@batch=1 PRIVMSG #ops :two",
+        "BATCH -1",
+    )
+    mesh.settle()
+
+    assert [line.partition(" :")[2] for line in bo.lines()[1:3]] == [
+        "spark-ori!ori@spark PRIVMSG #ops :one",
+        "spark-ori!ori@spark PRIVMSG #ops :two",
+    ]
+    assert kit.lines() == [f":spark-ori!ori@spark PRIVMSG #ops :{text}" for text in ("one", "two")]
+
+
+def test_a_mention_reaches_who_is_not_in_the_channel():
+    mesh = Mesh("spark", "thor")
+    bo = mesh["thor"].client("bo")
+    ori = mesh["spark"].client("ori", "#ops")
+    mesh.settle()
+
+    ori.send("PRIVMSG #ops :@thor-bo look")
+    mesh.settle()
+
+    assert bo.lines() == [":thor NOTICE thor-bo :spark-ori mentioned you in #ops"]
+
+
+def test_operators_of_a_channel_are_written_to_wherever_they_are():
+    mesh = Mesh("spark", "thor")
+    bo = mesh["thor"].client("bo", "#ops")
+    kit = mesh["thor"].client("kit", "#ops")
+    mesh.settle()
+    ori = mesh["spark"].client("ori", "#ops")
+    mesh.settle()
+    bo.lines(), kit.lines()
+
+    ori.send("NOTICE @#ops :who is on duty?")
+    mesh.settle()
+
+    assert bo.lines() == [":spark-ori!ori@spark NOTICE @#ops :who is on duty?"]
+    assert kit.lines() == []
+
+
+ROOT = OperConfig("root", password_credential="root")
+
+
+def oper_mesh() -> Mesh:
+    mesh = Mesh("spark", "thor", opers=(ROOT,))
+    for host in mesh.hosts.values():
+        host.ircd.oper_passwords = {"root": "secret"}
+    return mesh
+
+
+def test_an_operator_closes_a_connection_on_another_host():
+    mesh = oper_mesh()
+    root, bo = mesh["spark"].client("root", "#ops"), mesh["thor"].client("bo", "#ops")
+    mesh.settle()
+    root.send("OPER root secret")
+    root.lines(), bo.lines()
+
+    root.send("KILL thor-bo :spam")
+    mesh.settle()
+
+    assert bo.lines() == [
+        ":spark-root!root@spark KILL thor-bo :spam",
+        "ERROR :Closing Link: spark (Killed (spark-root (spam)))",
+    ]
+    assert root.lines() == [":thor-bo!bo@spark QUIT :Killed (spark-root (spam))"]
+
+
+def test_what_stands_behind_a_nick_is_for_its_own_host_to_say():
+    mesh = oper_mesh()
+    root, bo = mesh["spark"].client("root"), mesh["thor"].client("bo")
+    mesh.settle()
+    root.send("OPER root secret", "WHOIS thor-bo")
+    root.lines()
+
+    root.send("CHGHOST thor-bo x y")
+
+    assert root.lines() == [
+        ":spark FAIL CHGHOST CANNOT_CHANGE_HOST thor-bo :thor-bo is on thor: an operator there can do it"
+    ]
+    assert bo.session.user.mask == "thor-bo!bo@spark"
+
+
+@pytest.mark.parametrize("forger", ["spark-x", "orin-x"])
+def test_a_host_speaks_for_nobody_who_is_not_on_it(forger: str):
+    mesh = Mesh("spark", "thor", "orin")
+    mesh["orin"].client("x", "#ops")
+    mesh.settle()
+    bo = mesh["thor"].client("bo", "#ops")
+    bo.lines()
+
+    forged = Happening("m", 1.0, "QUIT", "", f"{forger}!x@h", None, "bye", origin="spark", seq=9)
+    mesh["thor"].mesh.take(forged, is_replayed=False)
+
+    assert bo.lines() == []
+    assert mesh["thor"].ircd.state.find_user("orin-x") is not None
+
+
+def test_of_channels_that_somebody_left_not_more_is_kept_than_other_hosts_may_ask_for():
+    mesh = Mesh("spark", "thor")
+    ori = mesh["spark"].client("ori", "#ops")
+    for number in range(200):
+        ori.send(f"JOIN #a{number}", f"PART #a{number}")
+    mesh.settle()
+
+    standings = ori.session.user.standings
+    assert len(standings) <= 101
+    assert "#ops" in standings
