@@ -90,6 +90,17 @@ def check_endpoint(text: str) -> str | None:
     return None
 
 
+def check_origin(text: str) -> str | None:
+    """What is wrong with `unix` or a network, or None."""
+    if text == "unix":
+        return None
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return f"'{text}' is neither 'unix' nor a network such as 10.0.0.0/8 or fd00::/8"
+    return None
+
+
 def check_url(text: str) -> str | None:
     """Nobody on the way is to change what is fetched from there; empty for nowhere."""
     if not text:

@@ -5,7 +5,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from culture.config.address import check_endpoint, check_url, parse_endpoint
+from culture.config.address import check_endpoint, check_origin, check_url, parse_endpoint
+from culture.config.links import LinkConfig, MeshConfig, check_links
 from culture.config.rules import CHECK, absolute_path, at_least, checked, each, none_twice, off_or_at_least
 from culture.config.skills import HistoryConfig, LoggerConfig, check_skills
 from culture.names import is_host, is_nick
@@ -81,18 +82,7 @@ class Limits:
     local_burst_lines: int = checked(at_least(0), default=2000)
 
 
-def check_origin(text: str) -> str | None:
-    """What is wrong with `unix` or a network, or None."""
-    if text == "unix":
-        return None
-    try:
-        ipaddress.ip_network(text)
-    except ValueError:
-        return f"'{text}' is neither 'unix' nor a network such as 10.0.0.0/8 or fd00::/8"
-    return None
-
-
-Privilege = Literal["chghost", "kill", "rehash", "relaymsg", "wallops"]
+Privilege = Literal["chghost", "kill", "link", "rehash", "relaymsg", "wallops"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +92,7 @@ class OperConfig:
     name: str
     account: str = ""
     password_credential: str = ""
-    privileges: tuple[Privilege, ...] = ("chghost", "kill", "rehash", "relaymsg", "wallops")
+    privileges: tuple[Privilege, ...] = ("chghost", "kill", "link", "rehash", "relaymsg", "wallops")
 
     def __post_init__(self) -> None:
         if not self.account and not self.password_credential:
@@ -207,6 +197,8 @@ class IrcdConfig:
     opers: tuple[OperConfig, ...] = checked(_check_opers, default=())
     accounts: AccountsConfig = field(default_factory=AccountsConfig)
     oidc: OidcConfig = field(default_factory=OidcConfig)
+    links: tuple[LinkConfig, ...] = checked(check_links, default=())
+    mesh: MeshConfig = field(default_factory=MeshConfig)
     skills: tuple[str, ...] = checked(check_skills, default=("history", "profiles", "urlindex"))
     history: HistoryConfig = field(default_factory=HistoryConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
@@ -216,3 +208,5 @@ class IrcdConfig:
         wanting = [text for text in self.listen if parse_endpoint(text).carrier.is_tls]
         if wanting and not self.tls.certificate:
             raise ValueError(f"'tls.certificate' is missing, and 'listen' has '{wanting[0]}'")
+        if self.links and self.nick_policy != "prefixed":
+            raise ValueError("'links' needs 'nick_policy: prefixed': a nick is of one host")

@@ -25,12 +25,13 @@ from culture.ircd.skills import Skills
 from culture.net.authenticator import open_accounts
 from culture.net.driver import Driver
 from culture.net.keeping import Keeper, open_keeper
+from culture.net.linking import open_links
 from culture.net.listeners import Listener, listening_for_irc
 from culture.net.loop import new_event_loop
 from culture.net.restoring import restore, split_off_clients
 from culture.net.settings import read_config, read_oper_passwords, read_password, reload, tell_who_may_come_in
 from culture.net.tls import certificate_for
-from culture.skills.table import open_skills
+from culture.skills.table import log_of, open_skills
 from culture.systemd.jobs import is_stopped_for_good
 from culture.systemd.journal import log_to_journal_or_terminal
 from culture.systemd.notify import Notifier, keep_alive, keep_telling, watchdog_interval_s
@@ -60,13 +61,14 @@ def _main() -> int:
         listening_for_irc(config.listen, others) as listeners,
         asyncio.Runner(loop_factory=new_event_loop) as runner,
     ):
-        runner.run(_serve(path, config, authenticator, skills, listeners, clients))
+        runner.run(_serve(path, config, state_dir, authenticator, skills, listeners, clients))
     return 0
 
 
 async def _serve(
     path: Path,
     config: IrcdConfig,
+    state_dir: Path,
     authenticator: Authenticator,
     skills: Skills,
     listeners: list[Listener],
@@ -95,6 +97,7 @@ async def _serve(
         await driver.serve([each.socket], each.carrier, certificate)
     tell_who_may_come_in(driver)
     restore(driver, clients)
+    linking = open_links(driver, log_of(skills), state_dir, os.environ)
     # What is there for good need not be looked through again and again while clients wait.
     gc.collect()
     gc.freeze()
@@ -117,6 +120,8 @@ async def _serve(
         for task in running:
             task.cancel()
     await (driver.stop() if keeper is None else driver.leave(keeper))
+    if linking is not None:
+        linking.stop()
 
 
 async def _who_goes_on(driver: Driver, number: int) -> Keeper | None:

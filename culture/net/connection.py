@@ -4,13 +4,14 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, cast
 
-from culture.ircd import express
+from culture.federation.wire import LINE_BYTES as LINK_LINE_BYTES
 from culture.ircd.commands.authentication import log_in
-from culture.ircd.session import CLOSED, REGISTERED, Session
+from culture.ircd.express import BEGINNING, SKIP, say
+from culture.ircd.session import CLOSED, LINKED, REGISTERED, Session
 from culture.net.bucket import Bucket
 from culture.net.chain import authenticate
 from culture.net.origin import Origin, origin_of
-from culture.net.wires import Keep
+from culture.net.wires import Keep, Wire
 from culture.protocol.framing import BODY_BYTES, CRLF, OVERLONG_LINE, LineBuffer
 from culture.protocol.line import format_line
 from culture.systemd.journal import fields
@@ -34,6 +35,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_bucket",
         "_driver",
+        "_is_inside_line",
         "_is_over",
         "_is_paused",
         "_lines",
@@ -48,6 +50,8 @@ class Connection(asyncio.Protocol):
     def __init__(self, driver: "Driver") -> None:
         self._driver = driver
         self._lines = LineBuffer()
+        self._is_inside_line = False
+        """Whether the next byte belongs to a line that has begun: kept here, as every message asks it."""
         self._bucket: Bucket | None = None
         self._is_paused = False
         self._waiting: list[bytes] = []
@@ -71,7 +75,7 @@ class Connection(asyncio.Protocol):
             return
         self._transport, self.origin = transport, origin
         self.session = ircd.connect(host, origin.peer)
-        self.session.write = transport.write
+        _connect(self.session, transport)
         self.session.is_local = origin.is_local
         self.session.is_secure = origin.is_secure
         self.session.fingerprint = origin.fingerprint
@@ -82,10 +86,19 @@ class Connection(asyncio.Protocol):
         self._bucket = self._driver.bucket_for(origin)
         self._driver.opened(self)
 
+    def call(self, transport: asyncio.Transport, origin: Origin) -> None:
+        """A link that we made."""
+        self._transport, self.origin = transport, origin
+        self.session = self._driver.ircd.connect(origin.host(self._driver.ircd.name), origin.peer)
+        _connect(self.session, transport)
+        self.session.phase = LINKED
+        self._driver.opened(self)
+        self._become_link()
+
     def go_on(self, transport: asyncio.Transport, origin: Origin, session: Session) -> None:
         """Where another process stopped."""
         self._transport, self.origin, self.session = transport, origin, session
-        session.write = transport.write
+        _connect(session, transport)
         self._bucket = self._driver.bucket_for(origin)
         self._driver.opened(self)
         if session.phase is REGISTERED:
@@ -107,12 +120,22 @@ class Connection(asyncio.Protocol):
         return b"".join((line or OVERLONG_LINE) + CRLF for line in self._waiting)
 
     def data_received(self, data: bytes) -> None:
-        if self._bucket is None and data.find(b"\r\n") == len(data) - 2 and self._is_said(data):
-            return
+        if self._bucket is None and not self._is_inside_line and data.startswith(BEGINNING):
+            # What is sent most need not go through everything. Of several lines none is said here.
+            try:
+                is_said = data.endswith(CRLF) and say(self._driver.ircd, self.session, data[SKIP:-2])
+            except Exception:
+                self._give_up()
+                is_said = True
+            if not self._driver.is_awake:
+                self._driver.wake()
+            if is_said:
+                return
         if self.session.phase is CLOSED:
             # It may go on talking while it reads the goodbye.
             return
         lines = self._lines.feed(data)
+        self._is_inside_line = self._lines.is_inside_line
         if self.keep is not None:
             self.keep.read(self._lines.half)
         if self._bucket is not None:
@@ -122,18 +145,6 @@ class Connection(asyncio.Protocol):
             self._is_paused = True
             self._transport.pause_reading()
             self._wait()
-
-    def _is_said(self, data: bytes) -> bool:
-        """Whether this was one plain message: what is sent most, and need not go through everything."""
-        if self._lines.is_inside_line or not data.startswith(express.BEGINNING):
-            return False
-        try:
-            is_said = express.say(self._driver.ircd, self.session, data[:-2])
-        except Exception:
-            self._give_up()
-            is_said = True
-        self._driver.wake()
-        return is_said
 
     def _within_rate(self, bucket: Bucket, lines: list[bytes], size: int) -> list[bytes]:
         """The lines whose turn it is. If there are more, they wait, and so does what is still unread."""
@@ -201,13 +212,25 @@ class Connection(asyncio.Protocol):
         if not self.is_registered and self.session.phase is REGISTERED:
             self.is_registered = True
             self._driver.registered(self)
+        elif not self.is_registered and self.session.phase is LINKED:
+            self._become_link()
         self._driver.wake()
+
+    def _become_link(self) -> None:
+        """Another host may say as much as it has to, in lines as long as it takes."""
+        self.is_registered = True
+        self._bucket = None
+        self._lines.widen(LINK_LINE_BYTES)
+        self._driver.linked(self)
 
     def pause_writing(self) -> None:
         self._driver.behind.add(self)
 
     def resume_writing(self) -> None:
         self._driver.behind.discard(self)
+        if self.session.phase is LINKED:
+            # There is room for more of what it lacks.
+            self._driver.wake()
 
     def connection_lost(self, error: Exception | None) -> None:
         reason = f"Connection lost: {error.strerror}" if isinstance(error, OSError) else "Connection closed"
@@ -215,8 +238,9 @@ class Connection(asyncio.Protocol):
         self._driver.closed(self)
 
     def check_backlog(self) -> None:
-        """Its reader is behind. Beyond the bound the core lets go of it."""
-        self._driver.ircd.held_back(self.session, self._transport.get_write_buffer_size())
+        """Its reader is behind. Beyond the bound the core lets go of it; a link is only told no more."""
+        if self.session.phase is not LINKED:
+            self._driver.ircd.held_back(self.session, self._transport.get_write_buffer_size())
 
     def hang_up(self, last_words: bytes) -> None:
         """Once they were read. The session is over."""
@@ -236,6 +260,11 @@ class Connection(asyncio.Protocol):
         self._waiting.clear()
         if self._is_paused:
             self._transport.resume_reading()
+
+
+def _connect(session: Session, transport: asyncio.Transport) -> None:
+    session.write = transport.write
+    session.wire = transport if isinstance(transport, Wire) else None
 
 
 def _turn_away(transport: asyncio.Transport, why: str) -> None:

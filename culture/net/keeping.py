@@ -15,7 +15,7 @@ from typing import Any, Final
 from culture.config import paths
 from culture.ircd.core import Ircd
 from culture.ircd.session import CLOSED, Session
-from culture.ircd.snapshot import account_values, channel_values, session_values
+from culture.ircd.snapshot import account_values, channel_values, guest_values, session_values
 from culture.names import Folded
 from culture.net.connection import Connection
 from culture.net.frames import torn_frame_end
@@ -76,6 +76,12 @@ class Keeper:
             if kept.key not in self.stored:
                 self._store.put(FRAMES if kept.websocket is not None else LINES, kept.socket)
             self._changes.touch(connection.session)
+
+    def released(self, connection: Connection) -> None:
+        """It turned out to be a link, which the next process makes anew."""
+        if (kept := self._kept.pop(connection.session, None)) is not None:
+            kept.release()
+            self._forget(kept)
 
     def keeps(self, session: Session) -> bool:
         return session in self._kept
@@ -169,6 +175,8 @@ class Keeper:
             self._put_channel(key)
         for account in self._changes.accounts:
             self._put_account(account)
+        for nick in self._changes.guests:
+            self._put_guest(nick)
 
     def _put_all(self, *, in_order: bool) -> None:
         state = self._ircd.state
@@ -176,6 +184,9 @@ class Keeper:
             self._put_channel(key)
         for account in {*state.metadata.of_accounts, *state.markers.of_accounts}:
             self._put_account(account)
+        for guests in state.guests.values():
+            for guest in guests:
+                self._put_guest(guest.key)
         for session, kept in list(self._kept.items()):
             if self._put_session(session, kept):
                 for kind, value in kept.halves(in_order=in_order).items():
@@ -187,15 +198,23 @@ class Keeper:
         """Whether it still is one."""
         if session.phase is CLOSED:
             del self._kept[session]
-            for kind in ("session", "half", "lost", "torn"):
-                self._file.put(kind, kept.key, None)
+            self._forget(kept)
             return False
         self._file.put("session", kept.key, {**session_values(self._ircd, session), **kept.constant})
         return True
 
+    def _forget(self, kept: "KeptConnection") -> None:
+        for kind in ("session", "half", "lost", "torn"):
+            self._file.put(kind, kept.key, None)
+
     def _put_channel(self, key: Folded) -> None:
         channel = self._ircd.state.channels.get(key)
         self._file.put("channel", key, channel_values(channel) if channel is not None else None)
+
+    def _put_guest(self, nick: Folded) -> None:
+        user = self._ircd.state.users.get(nick)
+        is_guest = user is not None and bool(user.server)
+        self._file.put("guest", nick, guest_values(self._ircd.state, user) if user and is_guest else None)
 
     def _put_account(self, account: Folded) -> None:
         self._file.put("account", account, account_values(self._ircd.state, account))
@@ -221,6 +240,10 @@ class KeptConnection:
             self.websocket.keep = self
             self.constant["is_binary"] = self.websocket.is_binary
         wire.be_kept(self)
+
+    def release(self) -> None:
+        self._connection.keep = None
+        self._wire.be_released()
 
     def read(self, half: bytes | None) -> None:
         if half != self._half:

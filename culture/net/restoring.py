@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from culture.ircd.session import Session
-from culture.ircd.snapshot import drop_empty_channels, restore_account, restore_channel, restore_session
+from culture.ircd.snapshot import (
+    drop_empty_channels,
+    restore_account,
+    restore_channel,
+    restore_guest,
+    restore_session,
+)
 from culture.names import fold
 from culture.net.connection import Connection
 from culture.net.driver import Driver
@@ -85,6 +91,8 @@ class _Restoring:
             key: restore_session(self._ircd, values, in_order=in_order)
             for key, values in self._kept.of("session").items()
         }
+        for values in self._kept.of("guest").values():
+            restore_guest(self._ircd, values)
         for key, spoke_at in self._kept.of("spoke_at").items():
             sessions[key].user.spoke_at = spoke_at
         drop_empty_channels(state)

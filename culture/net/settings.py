@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 NEEDS_RESTART: Final = (
     *("name", "listen", "password_credential", "state_dir", "oidc"),
-    *("skills", "history", "logger"),
+    *("skills", "history", "logger", "links", "mesh"),
 )
 """The keys that a reload leaves as they are."""
 

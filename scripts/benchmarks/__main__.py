@@ -1,14 +1,14 @@
 """scripts/bench: one row per thing that is measured."""
 
 import argparse
-import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import agent
 import history
 import ircd
-import mention
+import mesh
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,6 @@ def main() -> None:
     print(json.dumps(figures) if options.json else verb.in_words(figures))
 
 
-def _add_count(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--count", type=int, default=2000, metavar="N", help="how often (2000)")
-
-
 def _percentiles_in_words(figures: dict) -> str:
     keys = ("p50", "p99", "max")
     lines = [" " * 34 + "".join(f"{key:>9}" for key in keys) + "   ms"]
@@ -42,16 +38,22 @@ def _percentiles_in_words(figures: dict) -> str:
 
 
 VERBS = {
-    "mention": Verb(
-        "from PRIVMSG written to send_prompt called",
-        _add_count,
-        lambda options: asyncio.run(mention.measure(options.count)),
+    "agent": Verb(
+        "what an agent's daemon costs: to start, to be asked, to wait",
+        agent.add_options,
+        agent.measure,
         _percentiles_in_words,
     ),
     "history": Verb(
         "what history costs a message, and how soon it answers",
         history.add_options,
         history.measure,
+        _percentiles_in_words,
+    ),
+    "mesh": Verb(
+        "what links cost: latency, catching up, bytes, CPU",
+        mesh.add_options,
+        mesh.measure,
         _percentiles_in_words,
     ),
     "ircd": Verb(

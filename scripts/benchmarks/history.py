@@ -64,7 +64,7 @@ def _measure(directory: Path, messages: int) -> dict:
     archive = Archive(directory / "large")
     history = History(archive, "spark")
     figures["append, us per message"] = _fill(history, talk, messages)
-    figures["file, us per message"] = _spent_us(lambda: _file(archive), messages)
+    figures["file, us per message"] = _spent_us(lambda: file_all(archive), messages)
     figures["index, us per message"] = _spent_us(lambda: archive.index_for(float("inf")), messages)
     history.close()
     started = time.perf_counter()
@@ -80,7 +80,7 @@ def _measure(directory: Path, messages: int) -> dict:
     return figures
 
 
-def _file(archive: Archive) -> None:
+def file_all(archive: Archive) -> None:
     """All of it: a reader would lose patience."""
     while True:
         try:
@@ -108,7 +108,8 @@ class Talk:
         source = f"spark-u{number % PEOPLE}!u@spark"
         at = 1_700_000_000 + number / 50
         channel = f"#c{number % CHANNELS}"
-        return Happening(f"x{number:x}", at, "PRIVMSG", channel, source, None, self.line(), {}, True)
+        head = (f"x{number:x}", at, "PRIVMSG", channel, source, None, self.line())
+        return Happening(*head, is_public=True, seq=number + 1)
 
 
 def _fan_out_us(skills: Skills, at_once: int) -> float:

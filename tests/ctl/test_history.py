@@ -1,5 +1,6 @@
 """culturectl history and culturectl prune, as they are typed."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -9,15 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from culture.store.history import journal
+from culture.protocol.happening import Happening
 from culture.store.history.archive import Archive
 from culture.store.history.reading import BEGINNING, END, View, find_place, window
 
 DAY_S = 86400
+NUMBERS = itertools.count(1)
 
 
-def said(text: str, channel: str = "#ops", at: float = 1000.0) -> journal.Happened:
-    return (f"m{text}", at, "PRIVMSG", channel, "ori!o@h", None, text, {}, True, None, (), (), "", 0)
+def said(text: str, channel: str = "#ops", at: float = 1000.0) -> Happening:
+    return Happening(
+        f"m{text}", at, "PRIVMSG", channel, "ori!o@h", None, text, is_public=True, seq=next(NUMBERS)
+    )
 
 
 def texts(archive: Archive, channel: str = "#ops") -> list[str]:

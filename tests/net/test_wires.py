@@ -1,12 +1,15 @@
 """Sockets that are served together, and do not suffer for each other."""
 
 import asyncio
+import socket
+import struct
 from collections.abc import AsyncIterator
 
 import pytest
 
+from culture.net.door import Door
 from culture.net.listeners import address_of, listening
-from culture.net.wires import Door, Wires
+from culture.net.wires import READ_BYTES, Wires
 
 DEADLINE_S = 10.0
 
@@ -62,6 +65,30 @@ async def test_a_bug_costs_the_one_that_brings_it_out(port: int, caplog: pytest.
     assert await asyncio.wait_for(hostile[0].read(), DEADLINE_S) == b""
     hostile[1].close()
     assert "closing a connection" in caplog.text
+
+
+async def test_an_end_that_came_with_the_words_is_seen(port: int):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    # As much as is read at once, so that the end stands behind it.
+    writer.write(b"x" * READ_BYTES)
+    writer.write_eof()
+    assert await asyncio.wait_for(reader.read(), DEADLINE_S) == b"x" * READ_BYTES
+    writer.close()
+
+
+async def test_one_that_is_reset_takes_nobody_along(port: int):
+    others = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4)]
+    _, rude = await asyncio.open_connection("127.0.0.1", port)
+    for _, writer in others[:2]:
+        writer.write(b"hello")
+    rude.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    rude.write(b"hello")
+    rude.transport.abort()
+    for _, writer in others[2:]:
+        writer.write(b"hello")
+    for reader, writer in others:
+        assert await asyncio.wait_for(reader.readexactly(5), DEADLINE_S) == b"hello"
+        writer.close()
 
 
 async def test_who_sends_an_end_still_reads_the_answer(port: int):

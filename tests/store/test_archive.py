@@ -17,7 +17,7 @@ DEADLINE_S = 20.0
 def said(number: int, text: str | None = None, channel: str = "#ops") -> tuple[object, ...]:
     text = f"text {number}" if text is None else text
     head = (f"m{number}", 1000.0 + number, "PRIVMSG", channel, "ori!o@h", None, text)
-    return (*head, {}, True, None, (), (), "", 0)
+    return (*head, {}, True, None, (), (), "", number + 1, "", False, "*")
 
 
 def rows(archive: Archive, channel: str = "#ops", most: int = 100_000) -> list[Recorded]:

@@ -22,10 +22,10 @@ def said(
     channels: tuple[tuple[str, bool], ...] = (),
     params: tuple[str, ...] = (),
     origin: str = "",
-    seq: int = 0,
+    seq: int = 3,
 ) -> Happened:
     head = (f"m{number}", 1000.5, "PRIVMSG", "#ops", "ori!o@h", account, text, tags or {})
-    return (*head, public, ends, channels, params, origin, seq)
+    return (*head, public, ends, channels, params, origin, seq, "", False, "*")
 
 
 def texts(of: Journal) -> list[str]:
@@ -42,7 +42,7 @@ def test_what_is_written_is_read_as_it_was():
         channels=(("#a", True),),
         params=("bo",),
     )
-    data, seq = encode([everything, said("x", origin="thor", seq=7)], 3)
+    data = encode([everything, said("x", origin="thor", seq=7)])
     first, second = (decode(line) for line in data.splitlines())
     assert first.text == "one\ntwo\tthree ✓"
     assert (first.seq, first.at_ms, first.account, first.is_public) == (3, 1000500, "ori", False)
@@ -50,7 +50,6 @@ def test_what_is_written_is_read_as_it_was():
     assert (first.tags, first.params) == ({"+x": "1"}, ["bo"])
     assert first.channels == [["#a", True]]
     assert (second.origin, second.seq) == ("thor", 7)
-    assert seq == 4
 
 
 def test_a_line_that_was_begun_and_not_ended_is_taken_back(tmp_path: Path):
@@ -92,5 +91,4 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytes
     monkeypatch.undo()
     full.append([said("two")])
     assert texts(full) == ["one", "two"]
-    assert [decode(line).seq for line, _ in full.read(BEGINNING, full.position)] == [1, 2]
     full.close()

@@ -22,7 +22,7 @@ from system.hostlab.host import Host, booted
 from system.package import Debs, build, install
 from system.requirement import unable
 
-TOOLS = ("systemd-nspawn", "mmdebstrap", "nsenter", "systemd-analyze", "dpkg-deb", "tar")
+TOOLS = ("systemd-nspawn", "mmdebstrap", "nsenter", "systemd-analyze", "dpkg-deb", "tar", "ip", "nft")
 # The CLI is not part of the package: hosts get the one that the SDK of the tests brings.
 CLI = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
 JOURNALS = pytest.StashKey[list[tuple[str, Callable[[], str]]]]()
@@ -36,10 +36,10 @@ class Lab:
     base: Path
     numbers: Iterator[int]
 
-    def boot(self, *lower: Path) -> contextlib.AbstractContextManager[Host]:
+    def boot(self, *lower: Path, name: str = "spark") -> contextlib.AbstractContextManager[Host]:
         """A host on the bare rootfs, or on what was written above it."""
         place = self.directory / f"host{next(self.numbers)}"
-        return booted("spark", place, [*lower, self.base], read_only={CLI: "/usr/local/bin/claude"})
+        return booted(name, place, [*lower, self.base], read_only={CLI: "/usr/local/bin/claude"})
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +86,8 @@ def _why_not() -> str | None:
         return "booting hosts needs root"
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
-        return f"{', '.join(missing)} cannot be found (apt install systemd-container mmdebstrap)"
+        packages = "systemd-container mmdebstrap iproute2 nftables"
+        return f"{', '.join(missing)} cannot be found (apt install {packages})"
     if not rootfs.apt_sources():
         return "there are no apt sources to make a host from"
     return None if CLI.exists() else f"'{CLI}' is not there"

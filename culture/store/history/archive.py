@@ -13,8 +13,9 @@ from typing import Final
 from culture.errors import UnavailableError
 from culture.store.database import MIGRATIONS, prepare
 from culture.store.history.filing import Filing, filed_position
+from culture.store.history.holdings import Holdings, add, filed_holdings
 from culture.store.history.indexing import index
-from culture.store.history.journal import Happened, Journal, Position, decode
+from culture.store.history.journal import Entry, Happened, Journal, Position, decode
 from culture.store.history.vectors import FILE as VECTORS
 
 FILE: Final = "history.db"
@@ -72,7 +73,12 @@ class Archive:
         if self.journal.position < self._filed:
             # The database is a restored one, and came without its journal.
             self.journal.begin_segment(self._filed.segment + 1)
-        self.journal.seq = self._next_seq()
+
+    def begin_generation(self, least: int) -> int:
+        """For the numbers of this process. What an earlier one wrote down is filed before."""
+        self.catch_up()
+        with self._lock, self._transaction():
+            return self._filing.begin_generation(least)
 
     def append(self, happened: Sequence[Happened]) -> None:
         """All of it or nothing: then it raises UnavailableError, and `report` is told once."""
@@ -107,6 +113,13 @@ class Archive:
             for connection in [self._connection, *self._readers]:
                 connection.close()
             self.journal.close()
+
+    def holdings(self) -> Holdings:
+        """Of all that was appended, filed or not."""
+        with self._lock:
+            held = filed_holdings(self._connection)
+            add(held, self._unfiled())
+        return held
 
     def catch_up(self) -> None:
         """Returns when all that happened before can be read. If that takes too long: UnavailableError."""
@@ -277,15 +290,10 @@ class Archive:
             raise
         self._connection.execute("COMMIT")
 
-    def _next_seq(self) -> int:
-        row = self._connection.execute("SELECT seq FROM origins WHERE host = ''").fetchone()
-        seq = row[0] if row else 0
+    def _unfiled(self) -> Iterator[Entry]:
         for line, _ in self.journal.read(self._filed, self.journal.position):
             with contextlib.suppress(ValueError):
-                entry = decode(line)
-                if not entry.origin:
-                    seq = max(seq, entry.seq)
-        return int(seq) + 1
+                yield decode(line)
 
 
 def _is_damaged(path: Path) -> bool:

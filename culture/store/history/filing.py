@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from culture.names import fold
+from culture.protocol.happening import GENERATION_SHIFT
+from culture.store.history.holdings import ALL, scopes
 from culture.store.history.indexing import unindex
 from culture.store.history.journal import Entry, Position, decode
 
@@ -13,11 +15,18 @@ CACHE: Final = 20_000
 """How many places and sources are remembered with their numbers."""
 JOURNAL_MARK: Final = "journal"
 _EVENT: Final = """
-INSERT INTO events (place, at_ms, msgid, origin, seq, command, source, is_public, target, text, tags, params)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT OR IGNORE INTO events
+(place, at_ms, msgid, origin, seq, command, source, is_public, target, text, tags, params, to_host, is_local)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_HELD: Final = """
+INSERT INTO holdings VALUES (?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET seq = excluded.seq WHERE excluded.seq > seq
 """
 
-Row = tuple[int, int, str, int, int, str, int, bool, str | None, str, str | None, str | None]
+Row = tuple[
+    int, int, str, int, int, str, int, bool, str | None, str, str | None, str | None, str | None, bool
+]
 
 
 def filed_position(connection: sqlite3.Connection) -> Position:
@@ -33,15 +42,24 @@ class Filing:
         self._places: dict[str, int] = {}
         self._sources: dict[tuple[str, str], int] = {}
         self._origins: dict[str, int] = {}
-        self._highest: dict[str, int] = {}
-        """Of each origin, the highest number since the last time it was written down."""
+        self._held: dict[tuple[int, str, int], int] = {}
+        """By origin, scope and generation, the highest number since the last time it was written down."""
         self._talks: dict[int, tuple[str, str]] = {}
         """Of conversations, the nicks that their ends had last."""
 
     def forget(self) -> None:
         """The transaction was rolled back: what was numbered in it was not."""
-        for cache in (self._places, self._sources, self._origins, self._talks, self._highest):
+        for cache in (self._places, self._sources, self._origins, self._talks, self._held):
             cache.clear()
+
+    def begin_generation(self, least: int) -> int:
+        """Nothing has a number of it yet, and nothing will have that of a later process."""
+        origin = self._origin("")
+        query = "SELECT max(generation) FROM holdings WHERE origin = ?"
+        (last,) = self._connection.execute(query, (origin,)).fetchone()
+        generation = max(least, -1 if last is None else last + 1)
+        self._connection.execute(_HELD, (origin, ALL, generation, generation << GENERATION_SHIFT))
+        return generation
 
     def file(self, lines: Iterable[tuple[bytes, Position]]) -> tuple[Position | None, int]:
         """Up to where it came, and how many lines are none and were left out."""
@@ -55,11 +73,8 @@ class Filing:
             except ValueError:
                 flaws += 1
         self._insert(rows)
-        self._connection.executemany(
-            "UPDATE origins SET seq = max(seq, ?) WHERE host = ?",
-            [(seq, host) for host, seq in self._highest.items()],
-        )
-        self._highest.clear()
+        self._connection.executemany(_HELD, [(*key, seq) for key, seq in self._held.items()])
+        self._held.clear()
         if position is not None:
             mark = (JOURNAL_MARK, *position)
             self._connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?, ?)", mark)
@@ -71,11 +86,14 @@ class Filing:
             self._insert(before)
             before.clear()
             self._redact(entry)
-        source, origin = self._source(entry.source, entry.account), self._origin(entry.origin, entry.seq)
+        source, origin = self._source(entry.source, entry.account), self._origin(entry.origin)
+        self._hold(origin, entry)
         rest = (
             entry.text,
             json.dumps(entry.tags, ensure_ascii=False) if entry.tags else None,
             json.dumps(entry.params, ensure_ascii=False) if entry.params else None,
+            entry.to or None,
+            entry.is_local,
         )
         where: list[tuple[int, bool, str | None]]
         if entry.channels:
@@ -87,6 +105,8 @@ class Filing:
         if entry.command == "JOIN":
             self._seat(where[0][0], entry)
         elif entry.command == "RENAME":
+            # Its place is called otherwise from now on.
+            where = [(place, public, entry.target) for place, public, _ in where]
             self._rename(where[0][0], entry)
         head = (entry.at_ms, entry.id, origin, entry.seq, entry.command, source)
         return [(place, *head, public, target, *rest) for place, public, target in where]
@@ -123,18 +143,32 @@ class Filing:
             self._sources[key] = number
         return number
 
-    def _origin(self, host: str, seq: int) -> int:
+    def _origin(self, host: str) -> int:
         number = self._origins.get(host)
         if number is None:
-            number = self._number("origins", "host, seq", (host, 0), "host = ?", (host,))
+            number = self._number("origins", "host", (host,), "host = ?", (host,))
             self._origins[host] = number
-        self._highest[host] = max(seq, self._highest.get(host, 0))
         return number
+
+    def _hold(self, origin: int, entry: Entry) -> None:
+        for scope in scopes(entry):
+            key = (origin, scope, entry.seq >> GENERATION_SHIFT)
+            self._held[key] = max(entry.seq, self._held.get(key, 0))
 
     def _seat(self, place: int, entry: Entry) -> None:
         nick = entry.source.partition("!")[0]
         end = f"account:{fold(entry.account)}" if entry.account else f"nick:{fold(nick)}"
-        self._connection.execute("INSERT OR IGNORE INTO seats VALUES (?, ?, ?)", (place, end, entry.at_ms))
+        if entry.account and entry.origin:
+            # Somebody else may have an account of that name here.
+            end += f"@{entry.origin}"
+        # What another host saw earlier may come later.
+        self._connection.execute(
+            """
+            INSERT INTO seats VALUES (?, ?, ?)
+            ON CONFLICT DO UPDATE SET joined_at_ms = min(joined_at_ms, excluded.joined_at_ms)
+            """,
+            (place, end, entry.at_ms),
+        )
 
     def _rename(self, place: int, entry: Entry) -> None:
         """What was said in a channel goes with it, unless another had that name before."""
@@ -160,8 +194,9 @@ class Filing:
     ) -> int:
         row = self._connection.execute(f"SELECT id FROM {table} WHERE {match}", key).fetchone()
         if row is None:
+            marks = ", ".join("?" * len(values))
             row = self._connection.execute(
-                f"INSERT INTO {table} ({columns}) VALUES (?, ?) RETURNING id", values
+                f"INSERT INTO {table} ({columns}) VALUES ({marks}) RETURNING id", values
             ).fetchone()
         return int(row[0])
 

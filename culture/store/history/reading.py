@@ -7,18 +7,18 @@ from typing import Any, Final, NamedTuple
 
 from culture.names import fold
 
-LAST: Final = 2**62
+LAST: Final = 2**63 - 1
 _COLUMNS: Final = """
-events.id, place, at_ms, msgid, command, mask, account, is_public, target, text, tags, params
+events.id, place, at_ms, seq, msgid, command, mask, account, is_public, target, text, tags, params
 FROM events JOIN sources ON sources.id = source
 """
 
 
 class Point(NamedTuple):
-    """A place in the order of events. With `LAST` or -1 as number: just behind, or before, a time."""
+    """A place in the order of events, everywhere the same. `LAST` or -1: just behind, or before, a time."""
 
     at_ms: int
-    number: int
+    seq: int
 
 
 BEGINNING: Final = Point(-1, -1)
@@ -29,6 +29,7 @@ class Recorded(NamedTuple):
     number: int
     place: int
     at_ms: int
+    seq: int
     msgid: str
     command: str
     mask: str
@@ -46,7 +47,7 @@ class Recorded(NamedTuple):
 
     @property
     def point(self) -> Point:
-        return Point(self.at_ms, self.number)
+        return Point(self.at_ms, self.seq)
 
 
 class Conversation(NamedTuple):
@@ -106,21 +107,14 @@ def first_seat_ms(connection: sqlite3.Connection, place: int, ends: Sequence[str
 
 def point_of(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> Point | None:
     """Where a message is, if it is one that may be read."""
-    query = """
-    SELECT at_ms, id FROM events WHERE msgid = ? AND +place = ? AND +at_ms >= ? AND (is_public OR at_ms >= ?)
-    """
-    for view in views:
-        values = (msgid, view.place, view.since_ms, view.private_since_ms)
-        row = connection.execute(query, values).fetchone()
-        if row:
-            return Point(*row)
-    return None
+    found = _find(connection, views, msgid)
+    return Point(*found[1:]) if found else None
 
 
 def find_message(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> Recorded | None:
     """What somebody said, if it may be read."""
-    point = point_of(connection, views, msgid)
-    rows = rows_of(connection, [point.number]) if point else []
+    found = _find(connection, views, msgid)
+    rows = rows_of(connection, found[:1]) if found else []
     return next((row for row in rows if row.command in ("PRIVMSG", "NOTICE", "TAGMSG")), None)
 
 
@@ -145,7 +139,7 @@ def window(
     found = [
         row for view in views for row in _of_view(connection, view, after, before, most, commands, latest)
     ]
-    found.sort(key=lambda row: (row.at_ms, row.number))
+    found.sort(key=lambda row: row.point)
     return found[-most:] if latest else found[:most]
 
 
@@ -162,6 +156,20 @@ def rows_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Reco
     return [found[number] for number in numbers if number in found]
 
 
+def _find(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> tuple[int, int, int] | None:
+    """Its number here, its time, and its number at its origin."""
+    query = """
+    SELECT id, at_ms, seq FROM events
+    WHERE msgid = ? AND +place = ? AND +at_ms >= ? AND (is_public OR at_ms >= ?)
+    """
+    for view in views:
+        values = (msgid, view.place, view.since_ms, view.private_since_ms)
+        row: tuple[int, int, int] | None = connection.execute(query, values).fetchone()
+        if row:
+            return row
+    return None
+
+
 def _of_view(
     connection: sqlite3.Connection,
     view: View,
@@ -176,20 +184,21 @@ def _of_view(
     query = f"""
     SELECT {_COLUMNS}
     WHERE place = ? AND at_ms BETWEEN ? AND ?
-    AND (+at_ms, +events.id) > (?, ?) AND (+at_ms, +events.id) < (?, ?)
+    AND (+at_ms, +seq) > (?, ?) AND (+at_ms, +seq) < (?, ?)
     AND (is_public OR at_ms >= ?) AND is_redacted = 0 AND command IN ({",".join("?" * len(commands))})
-    ORDER BY at_ms {order}, events.id {order} LIMIT ?
+    ORDER BY at_ms {order}, seq {order} LIMIT ?
     """
     bounds = (max(after.at_ms, view.since_ms), before.at_ms, *after, *before, view.private_since_ms)
     return map(_recorded, connection.execute(query, (view.place, *bounds, *commands, most)))
 
 
 def _recorded(row: tuple[Any, ...]) -> Recorded:
-    number, place, at_ms, msgid, command, mask, account, is_public, target, text, tags, params = row
+    number, place, at_ms, seq, msgid, command, mask, account, is_public, target, text, tags, params = row
     return Recorded(
         number,
         place,
         at_ms,
+        seq,
         msgid,
         command,
         mask,

@@ -29,6 +29,10 @@ class Query(NamedTuple):
     before_ms: int = LAST
     after_ms: int = -1
 
+    @property
+    def is_timed(self) -> bool:
+        return self.after_ms > 0 or self.before_ms < LAST
+
 
 def parse_query(text: str) -> Query:
     """Words, "phrases", prefixes as disk*, from:nick, before: and after: a day or a time (UTC)."""
@@ -54,11 +58,16 @@ def find(connection: sqlite3.Connection, query: Query, places: Sequence[int] | N
     """The numbers of the newest events that fit: in these places, or anywhere. They may be read or not."""
     if (not query.terms and query.sender is None) or places == []:
         return []
-    first = number_at(connection, query.after_ms) if query.after_ms > 0 else 0
-    last = number_at(connection, query.before_ms) if query.before_ms < LAST else LAST
+    # What other hosts had to say of a time may have come later than what was said here after it.
+    timed = "JOIN events ON events.id = words.rowid" if query.is_timed else ""
+    bounds = "AND at_ms BETWEEN ? AND ?" if query.is_timed else ""
+    times = (query.after_ms, query.before_ms) if query.is_timed else ()
     found = connection.execute(
-        "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?",
-        (_expression(query, places), first, last, CANDIDATES),
+        f"""
+        SELECT words.rowid FROM words {timed} WHERE words MATCH ? {bounds}
+        ORDER BY words.rowid DESC LIMIT ?
+        """,
+        (_expression(query, places), *times, CANDIDATES),
     )
     return [number for (number,) in found]
 
@@ -80,20 +89,6 @@ def ranked(rows: Sequence[Recorded], query: Query) -> list[Recorded]:
         scores.append(sum(w * n * 2.2 / (n + bound) for w, n in zip(weights, each, strict=True)))
     order = sorted(range(len(rows)), key=lambda at: (scores[at], rows[at].point), reverse=True)
     return [rows[at] for at in order]
-
-
-def number_at(connection: sqlite3.Connection, at_ms: int) -> int:
-    """About the first event since a time: events are numbered as they came."""
-    low, high = 0, connection.execute("SELECT max(id) FROM events").fetchone()[0] or 0
-    while low < high:
-        middle = (low + high) // 2
-        query = "SELECT id, at_ms FROM events WHERE id > ? ORDER BY id LIMIT 1"
-        number, then = connection.execute(query, (middle,)).fetchone()
-        if then < at_ms:
-            low = number
-        else:
-            high = middle
-    return low
 
 
 def _expression(query: Query, places: Sequence[int] | None) -> str:

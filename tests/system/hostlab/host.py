@@ -47,13 +47,13 @@ class Host:
         self.name = name
         self.written = written
         self._process = process
-        self._leader = leader
+        self.leader = leader
 
     def run(self, *argv: str, check: bool = True, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
         """Run a command as root, in a scope of the host's own as a login would be."""
         environment = [f"{key}={value}" for key, value in ENVIRONMENT.items()]
         scope = ["systemd-run", "--quiet", "--scope", "--collect", "--"]
-        enter = ["nsenter", f"--target={self._leader}", "--all", "--", "env", "-i", *environment, *scope]
+        enter = ["nsenter", f"--target={self.leader}", "--all", "--", "env", "-i", *environment, *scope]
         done = subprocess.run(
             [*enter, *argv], text=True, capture_output=True, timeout=timeout_s, stdin=subprocess.DEVNULL
         )
@@ -75,7 +75,7 @@ class Host:
 
     def path(self, path: str) -> Path:
         """A path in the host as seen from outside, through its own mounts (/run, /tmp)."""
-        return Path(f"/proc/{self._leader}/root{path}")
+        return Path(f"/proc/{self.leader}/root{path}")
 
     def write(self, path: str, text: str) -> None:
         self.path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ class Host:
 
     def connect(self, port: int, host: str = "127.0.0.1") -> socket.socket:
         """A TCP connection made on the host's own loopback."""
-        return _in_network_of(self._leader, lambda: socket.create_connection((host, port), timeout=10))
+        return _in_network_of(self.leader, lambda: socket.create_connection((host, port), timeout=10))
 
     def connect_unix(self, path: str) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)
@@ -94,7 +94,7 @@ class Host:
     def power_off(self) -> None:
         """In good order: services stop, the disk is complete."""
         # systemd(1): SIGRTMIN+4 starts poweroff.target.
-        os.kill(self._leader, signal.SIGRTMIN + 4)
+        os.kill(self.leader, signal.SIGRTMIN + 4)
         self._process.wait(timeout=30)
 
     def cut_power(self) -> None:
@@ -102,7 +102,7 @@ class Host:
             return
         # It is PID 1 of its namespace: everything in it dies with it. nspawn alone would leave it behind.
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self._leader, signal.SIGKILL)
+            os.kill(self.leader, signal.SIGKILL)
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:

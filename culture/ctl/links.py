@@ -1,0 +1,64 @@
+"""`culturectl list-links`: the other hosts, and how far each is behind."""
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from culture.agent.skill.showing import columns
+from culture.config import loader, paths
+from culture.config.ircd import IrcdConfig
+from culture.ctl.history import add_config_argument
+from culture.errors import UnavailableError
+
+FILE: Final = "links.json"
+"""In the server's state directory, written by it every second."""
+STALE_S: Final = 10.0
+"""A server that runs is not silent for longer."""
+HEAD: Final = ("HOST", "STATE", "SINCE", "LAG", "CHANNELS", "LACKING HERE", "LACKING THERE")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs: a line for each")
+    add_config_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    config_file = (options.config or paths.config_file("ircd.yaml", os.environ)).absolute()
+    config = loader.load(config_file, IrcdConfig)
+    if not config.links:
+        print("no links are configured", file=sys.stderr)
+        return 0
+    rows = _read(paths.server_state_dir(config.state_dir, config_file, os.environ) / FILE)
+    if options.json:
+        for row in rows:
+            print(json.dumps(row, ensure_ascii=False))
+    else:
+        print("\n".join(columns([HEAD, *map(_cells, rows)])))
+    return 0
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        is_stale = time.time() - path.stat().st_mtime > STALE_S
+    except FileNotFoundError:
+        is_stale = True
+    except PermissionError:
+        raise UnavailableError(f"cannot read '{path}'", hint="sudo culturectl list-links") from None
+    if is_stale:
+        raise UnavailableError("the server is not running", hint="systemctl start culture-ircd")
+    rows: list[dict[str, Any]] = told["links"]
+    return rows
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    lag = f"{row['lag_ms']} ms" if row["lag_ms"] is not None else "-"
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["since"])) if row["since"] else "-"
+    return [
+        *(row["host"], row["state"], since, lag, ",".join(row["channels"] or ["all"])),
+        *(",".join(row[which]) or "-" for which in ("lacking_here", "lacking_there")),
+    ]

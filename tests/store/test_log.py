@@ -1,0 +1,193 @@
+"""The log of an origin: read by numbers, held without duplicates, and known again after a crash."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from culture.names import Folded, fold
+from culture.protocol.happening import Happening
+from culture.store.database import MIGRATIONS, prepare
+from culture.store.history.archive import Archive
+from culture.store.history.log import read_log
+from culture.store.history.reading import rows_of
+from culture.store.history.search import find, parse_query
+
+
+def number(generation: int, counter: int) -> int:
+    return generation << 32 | counter
+
+
+def said(seq: int, target: str = "#ops", text: str = "", origin: str = "thor", **rest: object) -> Happening:
+    happening = Happening(
+        f"m{origin}{seq:x}", 1000.0 + seq % 1000 / 1000, "PRIVMSG", target, "thor-ori!o@h", "ori", text
+    )
+    return happening._replace(origin=origin, seq=seq, **rest)
+
+
+def log(archive: Archive, origin: str = "thor", most: int = 100, **which: object) -> list[Happening]:
+    after = which.pop("after", {})
+    with archive.reading() as connection:
+        return read_log(connection, origin, after, most, **which)
+
+
+def test_what_was_told_is_read_as_it_was(tmp_path: Path):
+    archive = Archive(tmp_path)
+    told = [
+        said(number(7, 1), text="one\ntwo", tags={"+x": "1"}, is_public=True),
+        said(number(7, 2), target="@#ops"),
+        said(number(7, 4), command="KICK", params=("thor-bo",), text="go"),
+        said(
+            number(7, 5), target="", command="NICK", text="thor-o", channels=(("#ops", True), ("#b", False))
+        ),
+        said(number(8, 1), target="#Ops", command="TOPIC", text="tea"),
+    ]
+    archive.append(told)
+    spelled = told[-1]._replace(target="#ops")
+    assert log(archive) == [*told[:-1], spelled]
+    archive.close()
+
+
+def test_it_goes_on_behind_what_somebody_has_of_each_generation(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append([said(number(generation, counter)) for generation in (0, 7, 9) for counter in (1, 2, 3)])
+    after = {0: number(0, 3), 7: number(7, 2)}
+    wanted = [number(7, 3), number(9, 1), number(9, 2), number(9, 3)]
+    assert [each.seq for each in log(archive, after=after)] == wanted
+    assert [each.seq for each in log(archive, after=after, most=2)] == wanted[:2]
+    assert log(archive, origin="orin") == []
+    archive.close()
+
+
+def test_what_crosses_no_link_is_not_in_it(tmp_path: Path):
+    archive = Archive(tmp_path)
+    ends = ("account:ori", "nick:spark-bo")
+    direct = said(2, "spark-bo", ends=ends, to="spark")
+    archive.append([said(1), direct, said(3, is_local=True), said(4, "thor-kit", ends=("a", "b")), said(5)])
+    assert [each.seq for each in log(archive)] == [1, 5]
+    assert log(archive, to="spark") == [direct]
+    assert log(archive, to="orin") == []
+    archive.close()
+
+
+def test_of_some_channels_nothing_else_is_told(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append(
+        [
+            *(said(1, "#a"), said(2, "@#A"), said(3, "#b")),
+            said(4, "", command="QUIT", channels=(("#a", True), ("#b", True))),
+            said(5, "", command="QUIT", channels=(("#b", True),)),
+        ]
+    )
+    found = log(archive, channels=frozenset({fold("#a")}))
+    assert [each.seq for each in found] == [1, 2, 4]
+    assert found[-1].channels == (("#a", True),)
+    archive.close()
+
+
+def test_what_was_taken_back_is_not_passed_on(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append([said(1, text="oops"), said(2, command="REDACT", params=("mthor1",))])
+    assert [(each.command, each.params) for each in log(archive)] == [("REDACT", ("mthor1",))]
+    archive.close()
+
+
+def test_a_renamed_channel_is_told_by_both_names(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append([said(1, "#a"), said(2, "#a", command="RENAME", params=("#b",))])
+    assert [(each.target, each.params) for each in log(archive)] == [("#b", ()), ("#a", ("#b",))]
+    archive.close()
+
+
+def test_what_comes_twice_is_filed_once(tmp_path: Path):
+    archive = Archive(tmp_path)
+    quit_of = said(2, "", command="QUIT")
+    archive.append([said(1), quit_of._replace(channels=(("#a", True),))])
+    archive.catch_up()
+    archive.append([said(1), quit_of._replace(channels=(("#a", True), ("#b", True))), said(1, origin="orin")])
+    (one, left) = log(archive)
+    assert (one.seq, left.channels) == (1, (("#a", True), ("#b", True)))
+    assert len(log(archive, origin="orin")) == 1
+    archive.close()
+
+
+def test_what_is_held_is_known_after_a_crash_filed_or_not(tmp_path: Path):
+    crashed = Archive(tmp_path)
+    crashed.append([said(number(7, 5)), said(number(7, 9), to="spark", ends=("a", "b"))])
+    crashed.catch_up()
+    crashed.append([said(number(8, 1)), said(number(7, 6)), said(3, origin="")])
+    os.close(crashed.journal._lock)
+    again = Archive(tmp_path)
+    assert again.holdings() == {
+        "thor": {"*": {7: number(7, 6), 8: number(8, 1)}, ">spark": {7: number(7, 9)}},
+        "": {"*": {0: 3}},
+    }
+    again.catch_up()
+    assert again.holdings()["thor"]["*"] == {7: number(7, 6), 8: number(8, 1)}
+    again.close()
+
+
+def test_a_history_from_before_there_were_links_is_its_hosts_own(tmp_path: Path):
+    old = tmp_path / "old"
+    old.mkdir()
+    (first,) = (MIGRATIONS / "history").glob("0001-*")
+    (old / first.name).write_text(first.read_text())
+    prepare(tmp_path / "history.db", old)
+    with sqlite3.connect(tmp_path / "history.db") as connection:
+        connection.execute("INSERT INTO places VALUES (1, '#ops', '#ops')")
+        connection.execute("INSERT INTO sources VALUES (1, 'spark-ori!o@h', '')")
+        connection.execute("INSERT INTO origins VALUES (1, '', 41)")
+        connection.execute(
+            "INSERT INTO events VALUES (1, 1, 1000, 'm', 1, 41, 'PRIVMSG', 1, 1, 0, NULL, 'tea', NULL, NULL)"
+        )
+    archive = Archive(tmp_path)
+    assert archive.holdings() == {"": {"*": {0: 41}}}
+    assert [each.text for each in log(archive, origin="")] == ["tea"]
+    archive.close()
+
+
+def test_the_first_seat_of_somebody_is_the_earliest_whichever_comes_first(tmp_path: Path):
+    archive = Archive(tmp_path)
+    joins = [said(500, command="JOIN"), said(100, command="JOIN", origin="orin")]
+    archive.append([join._replace(account=None) for join in joins])
+    with archive.reading() as connection:
+        assert connection.execute("SELECT joined_at_ms FROM seats").fetchall() == [(1000100,)]
+    archive.close()
+
+
+def test_an_account_of_another_host_is_not_the_one_of_the_same_name_here(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append([said(100, command="JOIN"), said(500, command="JOIN", origin="")])
+    with archive.reading() as connection:
+        seats = dict(connection.execute("SELECT end, joined_at_ms FROM seats").fetchall())
+    assert seats == {"account:ori@thor": 1000100, "account:ori": 1000500}
+    archive.close()
+
+
+def test_it_is_found_by_index(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append([said(1), said(2, to="spark", ends=("a", "b"))])
+    plans: list[str] = []
+    with archive.reading() as connection:
+        connection.set_trace_callback(plans.append)
+        read_log(connection, "thor", {}, 10)
+        read_log(connection, "thor", {}, 10, to="spark")
+        read_log(connection, "thor", {}, 10, channels=frozenset({Folded("#ops")}))
+        connection.set_trace_callback(None)
+        queries = [plan for plan in plans if "FROM events" in plan]
+        told = [connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchone()[3] for query in queries]
+    by_number = "SEARCH events USING INDEX events_by_number (origin=? AND seq>? AND seq<?)"
+    to_host = "SEARCH events USING INDEX events_to_hosts (origin=? AND to_host=? AND seq>? AND seq<?)"
+    assert told == [by_number, to_host, by_number]
+    archive.close()
+
+
+def test_what_came_late_is_found_by_its_own_time(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append([said(500, text="disk is full", origin="")])
+    archive.append([said(100, text="disk is slow")])
+    archive.catch_up()
+    archive.index_for(10.0)
+    with archive.reading() as connection:
+        numbers = find(connection, parse_query("disk before:1970-01-01T00:16:40.300"), None)
+        assert [row.text for row in rows_of(connection, numbers)] == ["disk is slow"]
+    archive.close()
