@@ -1,6 +1,7 @@
 """Command lines: a mistake is told in our own words, and ends the program as every other error does."""
 
 import argparse
+from collections.abc import Sequence
 from typing import NoReturn
 
 from culture import __version__
@@ -8,6 +9,19 @@ from culture.errors import UsageError
 
 
 class Parser(argparse.ArgumentParser):
+    words: str = ""
+    """The argument that takes a list of words, of which some may stand behind options."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        found, rest = super().parse_known_args(args, namespace)
+        if self.words:
+            # Before Python 3.12 a list that was empty in front of an option stays so.
+            getattr(found, self.words).extend(word for word in rest if not word.startswith("-"))
+            rest = [word for word in rest if word.startswith("-")]
+        return found, rest
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"{self.prog} --help")
 

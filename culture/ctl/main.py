@@ -8,21 +8,44 @@ from dataclasses import dataclass
 
 from culture import __version__, errors
 from culture.commandline import Parser
-from culture.ctl import accounts, history, prune, up
+from culture.ctl import (
+    accounts,
+    backends,
+    failed,
+    history,
+    links,
+    pausing,
+    prune,
+    queue,
+    skills,
+    status,
+    units,
+    up,
+)
+from culture.ctl.asked import add_nick
 from culture.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
     run: Callable[[argparse.Namespace], int]
-    add_arguments: Callable[[argparse.ArgumentParser], None]
+    add_arguments: Callable[[Parser], None]
     summary: str
 
 
 VERBS = {
     "accounts": Verb(accounts.run, accounts.add_arguments, "who may log in to the server of this host"),
+    "backends": Verb(backends.run, backends.add_arguments, "which programs run agents, and how to get them"),
+    "failed": Verb(failed.run, failed.add_arguments, "say in an agent's channels that its service gave up"),
     "history": Verb(history.run, history.add_arguments, "check, back up, restore, export what was said"),
+    "list-links": Verb(links.run, links.add_arguments, "the other hosts, and how far each is behind"),
+    "pause": Verb(pausing.pause, pausing.add_pause_arguments, "let an agent begin no turn"),
     "prune": Verb(prune.run, prune.add_arguments, "remove what is not to be kept"),
+    "queue": Verb(queue.run, queue.add_arguments, "what was said to an agent, and what became of it"),
+    "resume": Verb(pausing.resume, add_nick, "let an agent begin turns again"),
+    "skills": Verb(skills.run, skills.add_arguments, "put the irc skill where coding agents look for skills"),
+    "status": Verb(status.run, status.add_arguments, "an agent on one screen"),
+    "units": Verb(units.run, units.add_arguments, "give each agent's service what agents.yaml says of it"),
     "up": Verb(up.run, up.add_arguments, "run the server and its agents here, until Ctrl-C"),
 }
 

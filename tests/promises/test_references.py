@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from culture import __version__
-from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig
+from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig, TurnsConfig
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
+from culture.config.links import LinkConfig, MeshConfig
 from culture.config.skills import BUILT_IN, HistoryConfig, LoggerConfig
 from culture.ctl.main import VERBS
 from culture.ircd.commands.table import COMMANDS
@@ -100,6 +101,14 @@ def test_every_log_field_and_kind_of_entry_is_documented():
     assert all(value in text for value in MESSAGE_IDS.values())
 
 
+def test_every_module_of_an_agent_is_where_the_architecture_says():
+    text = (ROOT / "docs/architecture.md").read_text()
+    rows = text.partition("| to find | in `agent/` |\n")[2].partition("\n\n")[0].splitlines()
+    told = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[2])]
+    modules = {path.stem for path in (ROOT / "culture/agent").glob("*.py")} - {"__init__"}
+    assert sorted(told) == sorted(modules)
+
+
 @pytest.mark.parametrize(("room", "column"), [("ircd", 2), ("net", 3)])
 def test_every_module_of_the_server_is_where_the_architecture_says(room: str, column: int):
     text = (ROOT / "docs/architecture.md").read_text()
@@ -144,14 +153,16 @@ def man_terms(page: str) -> set[str]:
                 AccountsConfig,
                 HistoryConfig,
                 Limits,
+                LinkConfig,
                 LoggerConfig,
+                MeshConfig,
                 OidcConfig,
                 OperConfig,
                 Sts,
                 Tls,
             ],
         ),
-        ("culture-agents.yaml.5.rst", [AgentsConfig, ServerConfig, AgentConfig]),
+        ("culture-agents.yaml.5.rst", [AgentsConfig, ServerConfig, TurnsConfig, AgentConfig]),
     ],
 )
 def test_every_key_is_in_its_man_page(page: str, models: list[type[Any]]):

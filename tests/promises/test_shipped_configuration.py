@@ -45,6 +45,7 @@ def test_every_key_of_agents_yaml_is_there_at_its_default():
     written = yaml.safe_load(text)
     assert written.keys() == keys(AgentsConfig)
     assert written["server"].keys() == keys(type(AgentsConfig().server))
+    assert written["turns"].keys() == keys(type(AgentsConfig().turns))
     assert written["agents"][0].keys() == keys(AgentConfig)
 
 

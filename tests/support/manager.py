@@ -19,11 +19,14 @@ DEADLINE_S = 20.0
 class Manager:
     """Start, kill and start it again. It listens by TCP, and on the unix socket `ircd.sock`."""
 
-    def __init__(self, directory: Path, config: str, listeners: dict[str, socket.socket], room: int) -> None:
+    def __init__(
+        self, directory: Path, name: str, config: str, listeners: dict[str, socket.socket], room: int
+    ) -> None:
         self.directory = directory
+        self.name = name
         self.listeners = listeners
         self._config = directory / "ircd.yaml"
-        self._config.write_text(f"name: spark\nlisten: []\nstate_dir: {directory}\n{config}")
+        self._config.write_text(f"name: {name}\nlisten: []\nstate_dir: {directory}\n{config}")
         self._room = room
         self.store = Store(room)
         self._told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -51,6 +54,7 @@ class Manager:
             **os.environ,
             "NOTIFY_SOCKET": str(self.directory / "notify"),
             "RUNTIME_DIRECTORY": str(self.directory),
+            "CREDENTIALS_DIRECTORY": str(self.directory / "credentials"),
             "FDSTORE": str(self._room),
             "LISTEN_FDS": str(len(named)),
             "LISTEN_FDNAMES": ":".join(named.values()),
@@ -112,14 +116,18 @@ class Manager:
 
 @contextlib.asynccontextmanager
 async def managed(
-    directory: Path, config: str = "", names: tuple[str, ...] = ("irc",), room: int = 100
+    directory: Path,
+    config: str = "",
+    names: tuple[str, ...] = ("irc",),
+    room: int = 100,
+    name: str = "spark",
 ) -> AsyncIterator[Manager]:
     with contextlib.ExitStack() as opened:
         listeners = {name: opened.enter_context(socket.create_server(("127.0.0.1", 0))) for name in names}
         unix = listeners["irc-unix"] = opened.enter_context(socket.socket(socket.AF_UNIX))
         unix.bind(str(directory / "ircd.sock"))
         unix.listen()
-        manager = Manager(directory, config, listeners, room)
+        manager = Manager(directory, name, config, listeners, room)
         await manager.start()
         try:
             yield manager
