@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 from culture.names import has_prefix, is_nick
 from culture.protocol.line import NO_TAGS
 
-GENERATION_SHIFT: Final = 32
-"""A number is `generation << 32 | counter`: each start of a server begins a generation of its own."""
+GENERATION_SHIFT: Final = 31
+"""A number is `generation << 31 | counter`: each start of a server begins a generation of its own, which is
+the second of it. That fits into the 63 bits that SQLite has until 2106."""
 
 SPOKEN: Final = frozenset({"PRIVMSG", "NOTICE", "TAGMSG"})
 SEEN: Final = frozenset(

@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from culture.names import Folded, fold
-from culture.protocol.happening import Happening
+from culture.protocol.happening import GENERATION_SHIFT, Happening
 from culture.store.database import MIGRATIONS, prepare
 from culture.store.history.archive import Archive
 from culture.store.history.log import read_log
@@ -14,7 +14,7 @@ from culture.store.history.search import find, parse_query
 
 
 def number(generation: int, counter: int) -> int:
-    return generation << 32 | counter
+    return generation << GENERATION_SHIFT | counter
 
 
 def said(seq: int, target: str = "#ops", text: str = "", origin: str = "thor", **rest: object) -> Happening:

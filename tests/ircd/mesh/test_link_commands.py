@@ -9,6 +9,7 @@ from support.network import Client, Network
 from culture.config.ircd import OperConfig
 from culture.ircd.session import Phase
 from culture.ircd.skills import Happening, NotRecordedError, Skill, Skills
+from culture.protocol.happening import GENERATION_SHIFT
 
 ROOT = OperConfig("root", password_credential="root")
 
@@ -179,10 +180,10 @@ def test_numbers_go_up_from_the_second_in_which_the_server_started():
     host.network.flush()
 
     numbers = [each.seq for each in told]
-    first = (1_000_000 << 32) + 1
+    first = (1_000_000 << GENERATION_SHIFT) + 1
     assert numbers == list(range(first, first + len(numbers)))
 
     host.mesh.begin_generation(2_000_000)
     host.client("bo")
     host.network.flush()
-    assert told[-1].seq == (2_000_000 << 32) + 1
+    assert told[-1].seq == (2_000_000 << GENERATION_SHIFT) + 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from culture.federation.numbers import generation_of
 from culture.federation.ports import DIRECT, ReadRequest
 from culture.names import Folded, fold
 from culture.protocol.happening import LINKS_ONLY, Happening
@@ -48,7 +49,7 @@ class Disk:
             scopes = [f"{DIRECT}{each.to}"] if each.to else each.scope.split(",")
             for scope in scopes:
                 levels = self._holdings.setdefault(each.origin, {}).setdefault(scope, {})
-                generation = each.seq >> 32
+                generation = generation_of(each.seq)
                 levels[generation] = max(levels.get(generation, 0), each.seq)
 
     def holdings(self) -> dict[str, dict[str, dict[int, int]]]:
@@ -62,7 +63,7 @@ class Disk:
         for each in self.rows:
             if each.origin != request.origin or each.is_local or (each.to or None) != request.to:
                 continue
-            if each.seq <= request.after.get(each.seq >> 32, -1):
+            if each.seq <= request.after.get(generation_of(each.seq), -1):
                 continue
             part = _in_channels(each, request.channels)
             if part is not None:

@@ -1,6 +1,7 @@
 """What has to be true of every mesh once it is healed."""
 
 from culture.federation.holding import Scope
+from culture.federation.numbers import format_number, generation_of
 from culture.protocol.happening import Happening
 from support.mesh.disk import places
 from support.mesh.world import Process, Users, World
@@ -81,7 +82,7 @@ def _told(happening: Happening) -> tuple[object, ...]:
 
 def _some(found: dict[tuple[int, str], Happening], keys: set[tuple[int, str]]) -> str:
     first = found[min(keys)]
-    return f"{len(keys)}, first {first.seq >> 32}.{first.seq & 0xFFFFFFFF} {first}"
+    return f"{len(keys)}, first {format_number(first.seq)} {first}"
 
 
 def check_order(world: World) -> None:
@@ -90,7 +91,7 @@ def check_order(world: World) -> None:
         last: dict[tuple[str, int, str], int] = {}
         for each in machine.disk.rows:
             for place in places(each):
-                key = (each.origin, each.seq >> 32, place)
+                key = (each.origin, generation_of(each.seq), place)
                 assert each.seq > last.get(key, 0), f"{name} got out of order: {each}"
                 last[key] = each.seq
 
@@ -186,6 +187,6 @@ def check_readers(world: World) -> None:
             last: dict[tuple[str, int, str], int] = {}
             for channel, msgid in reader.messages:
                 origin, number = numbers[msgid]
-                key = (origin, number >> 32, channel)
+                key = (origin, generation_of(number), channel)
                 assert number > last.get(key, 0), f"{reader.nick} reads {msgid} twice, or too late"
                 last[key] = number

@@ -7,7 +7,7 @@ from culture.federation.link import Outbox, Read
 from culture.federation.mesh import Mesh
 from culture.federation.ports import Caller
 from culture.names import Folded, fold
-from culture.protocol.happening import Happening
+from culture.protocol.happening import GENERATION_SHIFT, Happening
 from culture.protocol.line import parse_line
 from support.mesh.reader import Reader
 from support.mesh.world import SETTINGS, End, Machine, Users, World
@@ -178,7 +178,7 @@ class PaperHost:
                 )
 
     def _add(self, happening: Happening) -> None:
-        seq = self._generation << 32 | next(self._counter)
+        seq = self._generation << GENERATION_SHIFT | next(self._counter)
         done = happening._replace(id=f"{self.name}-{seq}", at=self._clock(), seq=seq)
         self._happened.append(done)
         if not done.is_local or done.target:
