@@ -198,6 +198,9 @@ class Taking:
 
     def _channel_to_join(self, it: Happening, entering: Entering | None) -> Channel:
         """There is one, or everybody has left it here and not there, or it is new."""
+        if entering is not None and entering.is_maker:
+            # Its host knows of no other, so it is not one that was called so before.
+            self._state.former_names.take(fold(it.target))
         channel = self._state.find_shared(it.target) or revive(self._ircd, it.target)
         if channel is None:
             channel = Channel(it.target, it.at if entering is None else entering.made_at)

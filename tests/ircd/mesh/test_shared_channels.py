@@ -189,6 +189,20 @@ def test_a_channel_gets_another_name_on_all_hosts():
     assert mesh["spark"].picture() == mesh["thor"].picture()
 
 
+def test_the_name_that_a_channel_had_is_free_for_another():
+    mesh = Mesh("spark", "thor")
+    ori, kit = mesh["spark"].client("ori", "#ops"), mesh["spark"].client("kit")
+    mesh["thor"].client("bo", "#ops")
+    mesh.settle()
+
+    ori.send("RENAME #ops #duty")
+    kit.send("JOIN #ops", "TOPIC #ops :new")
+    mesh.settle()
+
+    assert sorted(mesh["thor"].picture()) == ["#duty", "#ops", "spark-kit", "spark-ori", "thor-bo"]
+    assert mesh["spark"].picture() == mesh["thor"].picture()
+
+
 def test_where_there_is_a_channel_of_the_new_name_by_now_all_are_in_one():
     mesh = Mesh("spark", "thor")
     ori = mesh["spark"].client("ori", "#ops")
