@@ -185,7 +185,14 @@ async def cut(scene: Scene, question: str) -> None:
 async def silence(scene: Scene, question: str) -> None:
     """Nothing is heard of a server that seems to be there; then it turns out that it is not."""
     scene.wire.carries_up = scene.wire.carries_down = False
-    await scene.eventually(lambda: f"{question} done".encode() in scene.wire.swallowed)
+    heard = len(scene.agent.said())
+
+    def is_noticed() -> bool:
+        is_said = f"{question} done".encode() in scene.wire.swallowed
+        # Where a question went unacknowledged, the agent waits for another connection before it says more.
+        return is_said or "no answer from" in scene.agent.said()[heard:]
+
+    await scene.eventually(is_noticed)
 
 
 HITS: dict[str, Callable[[Scene, str], Awaitable[None]]] = {

@@ -9,7 +9,7 @@ from culture.protocol.happening import GENERATION_SHIFT, Happening
 from culture.store.database import MIGRATIONS, prepare
 from culture.store.history.archive import Archive
 from culture.store.history.log import read_log
-from culture.store.history.reading import rows_of
+from culture.store.history.reading import BEGINNING, END, View, find_place, rows_of, window
 from culture.store.history.search import find, parse_query
 
 
@@ -191,3 +191,18 @@ def test_what_came_late_is_found_by_its_own_time(tmp_path: Path):
         numbers = find(connection, parse_query("disk before:1970-01-01T00:16:40.300"), None)
         assert [row.text for row in rows_of(connection, numbers)] == ["disk is slow"]
     archive.close()
+
+
+def test_what_two_hosts_numbered_alike_at_the_same_moment_has_one_order_and_can_be_paged(tmp_path: Path):
+    orders = []
+    for name, origins in (("here", ("thor", "orin")), ("there", ("orin", "thor"))):
+        archive = Archive(tmp_path / name)
+        archive.append([said(number(7, 1), origin=origin, is_public=True) for origin in origins])
+        with archive.reading() as connection:
+            place, _ = find_place(connection, "#ops") or (0, "")
+            views = [View(place, 0)]
+            [first] = window(connection, views, BEGINNING, END, 1, ["PRIVMSG"], latest=False)
+            [second] = window(connection, views, first.point, END, 1, ["PRIVMSG"], latest=False)
+        orders.append([first.msgid, second.msgid])
+        archive.close()
+    assert orders[0] == orders[1]

@@ -115,7 +115,7 @@ def rows_of(name: str, copy: Path, channel: str) -> list[tuple[Any, ...]]:
     SELECT coalesce(nullif(host, ''), ?), seq, at_ms, msgid, command, mask, account, is_public,
            is_redacted, target, text, tags, params
     FROM events JOIN places ON places.id = place JOIN sources ON sources.id = source
-    JOIN origins ON origins.id = origin WHERE places.name = ? ORDER BY at_ms, seq
+    JOIN origins ON origins.id = origin WHERE places.name = ? ORDER BY at_ms, seq, msgid
     """
     with contextlib.closing(sqlite3.connect(copy)) as connection:
         return connection.execute(query, (name, channel)).fetchall()

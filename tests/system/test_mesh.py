@@ -144,8 +144,8 @@ async def disturb(fleet: Fleet, seconds: float, chance: random.Random) -> None:
 
 
 async def cut_for(cable: Cable, seconds: float, *, is_silent: bool) -> None:
-    await asyncio.to_thread(cable.swallow if is_silent else cable.pull)
     try:
+        await asyncio.to_thread(cable.swallow if is_silent else cable.pull)
         await asyncio.sleep(seconds)
     finally:
         cable.mend()

@@ -19,6 +19,8 @@ class Point(NamedTuple):
 
     at_ms: int
     seq: int
+    msgid: str = ""
+    """Two hosts that were started in the same second may number alike."""
 
 
 BEGINNING: Final = Point(-1, -1)
@@ -47,7 +49,7 @@ class Recorded(NamedTuple):
 
     @property
     def point(self) -> Point:
-        return Point(self.at_ms, self.seq)
+        return Point(self.at_ms, self.seq, self.msgid)
 
 
 class Conversation(NamedTuple):
@@ -108,7 +110,7 @@ def first_seat_ms(connection: sqlite3.Connection, place: int, ends: Sequence[str
 def point_of(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> Point | None:
     """Where a message is, if it is one that may be read."""
     found = _find(connection, views, msgid)
-    return Point(*found[1:]) if found else None
+    return Point(*found[1:], msgid) if found else None
 
 
 def find_message(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> Recorded | None:
@@ -184,9 +186,9 @@ def _of_view(
     query = f"""
     SELECT {_COLUMNS}
     WHERE place = ? AND at_ms BETWEEN ? AND ?
-    AND (+at_ms, +seq) > (?, ?) AND (+at_ms, +seq) < (?, ?)
+    AND (+at_ms, +seq, +msgid) > (?, ?, ?) AND (+at_ms, +seq, +msgid) < (?, ?, ?)
     AND (is_public OR at_ms >= ?) AND is_redacted = 0 AND command IN ({",".join("?" * len(commands))})
-    ORDER BY at_ms {order}, seq {order} LIMIT ?
+    ORDER BY at_ms {order}, seq {order}, msgid {order} LIMIT ?
     """
     bounds = (max(after.at_ms, view.since_ms), before.at_ms, *after, *before, view.private_since_ms)
     return map(_recorded, connection.execute(query, (view.place, *bounds, *commands, most)))

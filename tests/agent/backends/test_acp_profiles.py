@@ -188,15 +188,15 @@ async def test_cline_tells_no_figures_and_cannot_compact(agent, model, eventuall
 
 
 @with_rows(cline=CLINE)
-async def test_half_a_reply_is_told_and_its_turn_has_failed(agent, model, eventually):
-    """ACP has no word for taking back what was said."""
+async def test_the_turn_of_a_reply_that_breaks_off_has_failed(agent, model, eventually):
+    """Half of it may have been told: ACP has no word for taking back what was said."""
     model.play("rules: [{answer: [{text: half}, {drop: true}]}]")
     await agent.runner.send_prompt("hello")
 
     [result] = await ends(agent, eventually)
 
     assert result["failed"]
-    assert "half" in "".join(agent.texts())
+    assert not "".join(agent.texts()).replace("half", "")
 
 
 @with_rows(opencode=OPENCODE)

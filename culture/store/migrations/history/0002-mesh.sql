@@ -4,7 +4,7 @@ ALTER TABLE events ADD COLUMN is_local INTEGER NOT NULL DEFAULT 0;   -- it never
 CREATE UNIQUE INDEX events_by_number ON events (origin, seq, place);
 CREATE INDEX events_to_hosts ON events (origin, to_host, seq) WHERE to_host IS NOT NULL;
 
--- The same order on every host: by time, and then by number.
+-- The same order on every host: by time, then by number, then by msgid.
 DROP INDEX events_in_order;
 CREATE INDEX events_in_order ON events (place, at_ms, seq);
 
