@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 FOR_THE_OWNER = 0o600
 BUSY_S = 10.0
 """How long one process waits for another that is writing."""
+BUSY_PAUSE_S = 0.01
 
 
 @contextlib.contextmanager
@@ -40,12 +42,26 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         raise UnavailableError(f"cannot use '{path}': {error}") from None
 
 
+def _keep_a_log(path: Path) -> None:
+    """SQLite does not wait by itself while somebody else does the same."""
+    deadline = time.monotonic() + BUSY_S
+    with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S)) as connection:
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(BUSY_PAUSE_S)
+            else:
+                return
+
+
 def prepare(path: Path, migrations: Path = MIGRATIONS) -> None:
     """Makes the file where there is none, and runs the migrations that it has not seen."""
     _create(path)
     try:
-        with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
+        _keep_a_log(path)
     except sqlite3.DatabaseError as error:
         raise UnavailableError(f"cannot use '{path}': {error}") from None
     with transaction(path) as connection:
