@@ -12,12 +12,14 @@ from support.mesh.simulation import failure, simulate
 KEPT = sorted((Path(__file__).parent / "schedules").glob("*.txt"))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("first", range(0, 800, 20))
 def test_a_mesh_of_servers_heals(first: int) -> None:
     simulate("server", range(first, first + 20))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("first", range(1000, 2200, 50))
 def test_a_mesh_of_hosts_that_have_only_users_and_channels_heals(first: int) -> None:
