@@ -188,7 +188,9 @@ async def silence(scene: Scene, question: str) -> None:
     heard = len(scene.agent.said())
 
     def is_noticed() -> bool:
-        is_said = f"{question} done".encode() in scene.wire.swallowed
+        # On a slow machine it may have been said before.
+        is_answered = scene.states().get(f"@spark-claude {question}") == "answered"
+        is_said = is_answered or f"{question} done".encode() in scene.wire.swallowed
         # Where a question went unacknowledged, the agent waits for another connection before it says more.
         return is_said or "no answer from" in scene.agent.said()[heard:]
 

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from culture.ctl import launch
@@ -75,8 +75,15 @@ class Manager:
 
     async def keeps(self, count: int) -> None:
         """Wait until it has so many sockets: they come a moment after their clients."""
+        await self._until(lambda: len(self.store.kept) >= count)
+
+    async def keeps_client(self, port: int) -> None:
+        """Wait until it has the socket of who connected from this port."""
+        await self._until(lambda: port in map(_peer_port, self.store.kept))
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
         async with asyncio.timeout(DEADLINE_S):
-            while len(self.store.kept) < count:
+            while not is_so():
                 self._heard.clear()
                 await self._heard.wait()
 
@@ -133,3 +140,11 @@ async def managed(
             yield manager
         finally:
             await manager.close()
+
+
+def _peer_port(kept: int) -> int:
+    """0 of a unix socket, and of a connection that is over."""
+    with socket.socket(fileno=os.dup(kept)) as sock, contextlib.suppress(OSError):
+        peer = sock.getpeername()
+        return int(peer[1]) if isinstance(peer, tuple) else 0
+    return 0

@@ -18,6 +18,8 @@ from culture.store.agent.spending import Spending
 from culture.store.database import BUSY_S, MIGRATIONS, prepare
 
 FILE: Final = "agent.db"
+LOG_PAGES: Final = 8000
+"""How long the log of changes gets before it is put into the file, which waits for the disk (32 MB)."""
 
 
 class AgentFile:
@@ -27,6 +29,7 @@ class AgentFile:
         with self._told():
             self._connection = sqlite3.connect(self._path, timeout=BUSY_S, isolation_level=None)
             self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         self.queue = Queue(self._connection)
         self.hearing = Hearing(self._connection)
         self.spending = Spending(self._connection)
