@@ -1,7 +1,7 @@
-"""Command lines: a mistake is told in our own words, and ends the program as every other error does."""
+"""What all programs have in common on a terminal: their command lines, and tables for people."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from culture import __version__
@@ -32,3 +32,10 @@ def daemon_parser(program: str, description: str) -> Parser:
     parser.add_argument("-v", "--verbose", action="store_true", help="log more")
     parser.add_argument("--version", action="version", version=f"{program} {__version__}")
     return parser
+
+
+def columns(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Rows with their cells below each other."""
+    table = [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]

@@ -6,7 +6,7 @@ import os
 from typing import Any, Final
 
 from culture.agent.backends.programs import WANTED, Wanted, find
-from culture.agent.skill.showing import columns
+from culture.commandline import columns
 from culture.config import paths
 
 HEAD: Final = ("AGENT", "PROGRAM", "VERSION", "WHERE")

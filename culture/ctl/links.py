@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from culture.agent.skill.showing import columns
+from culture.commandline import columns
 from culture.config import loader, paths
 from culture.config.ircd import IrcdConfig
 from culture.ctl.history import add_config_argument

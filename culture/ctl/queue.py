@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from culture.agent.prompt import neutral
-from culture.agent.skill.showing import columns
+from culture.commandline import columns
 from culture.ctl.asked import add_nick, ask
 
 HEAD = ("STATE", "SAID", "FROM", "WHERE", "TURN", "TEXT")

@@ -151,3 +151,14 @@ class Mesh:
         for host in self.hosts.values():
             host.network.flush()
         return any(waiting for host in self.hosts.values() for waiting in host.unsent.values())
+
+
+def two_in_ops(*lines: str) -> tuple[Mesh, Client, Client]:
+    """spark-ori, who made #ops and typed this there, and thor-bo, who came then."""
+    mesh = Mesh("spark", "thor")
+    ori = mesh["spark"].client("ori", "#ops")
+    ori.send(*lines)
+    mesh.settle()
+    bo = mesh["thor"].client("bo", "#ops")
+    mesh.settle()
+    return mesh, ori, bo

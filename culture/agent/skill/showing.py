@@ -4,8 +4,10 @@ No line begins with words of somebody else: a model that knows the lines of its 
 could be told anything by a topic.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+from culture.commandline import columns
 
 Json = dict[str, Any]
 
@@ -117,13 +119,6 @@ SHOW: dict[str, Callable[[Json], Shown]] = {
     "clear": _later,
     "set_directory": _directory,
 }
-
-
-def columns(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows with their cells below each other."""
-    table = [list(row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
 
 
 def _count(number: int, one: str, many: str) -> str:

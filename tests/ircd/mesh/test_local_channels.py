@@ -1,6 +1,6 @@
 """Channels with mode L: nothing of them leaves their host."""
 
-from support.hosts import Mesh
+from support.hosts import Mesh, two_in_ops
 
 
 def test_others_see_its_members_leave_and_nothing_else():
@@ -20,11 +20,7 @@ def test_others_see_its_members_leave_and_nothing_else():
 
 
 def test_it_takes_an_operator_and_nobody_of_another_host():
-    mesh = Mesh("spark", "thor")
-    ori = mesh["spark"].client("ori", "#ops")
-    mesh.settle()
-    bo = mesh["thor"].client("bo", "#ops")
-    mesh.settle()
+    mesh, ori, bo = two_in_ops()
     ori.lines()
 
     ori.send("MODE #ops +L")
@@ -39,12 +35,7 @@ def test_it_takes_an_operator_and_nobody_of_another_host():
 
 
 def test_a_channel_of_the_same_name_elsewhere_is_another_one():
-    mesh = Mesh("spark", "thor")
-    ori = mesh["spark"].client("ori", "#ops")
-    ori.send("MODE #ops +L")
-    mesh.settle()
-    bo = mesh["thor"].client("bo", "#ops")
-    mesh.settle()
+    mesh, ori, bo = two_in_ops("MODE #ops +L")
     ori.lines()
 
     bo.send("PRIVMSG #ops :hello", "TOPIC #ops :tea")

@@ -1,6 +1,6 @@
 """Channels that people of several hosts are in: what one host changes, and what two change at a time."""
 
-from support.hosts import Mesh
+from support.hosts import Mesh, two_in_ops
 
 from culture.ircd.events import Redacted
 from culture.protocol.capabilities import Cap
@@ -63,12 +63,7 @@ def test_both_who_make_a_channel_at_a_time_are_its_operators():
 
 
 def test_of_two_topics_at_a_time_the_later_one_is_seen_in_the_end():
-    mesh = Mesh("spark", "thor")
-    ori = mesh["spark"].client("ori", "#ops")
-    ori.send("MODE #ops -t")
-    mesh.settle()
-    bo = mesh["thor"].client("bo", "#ops")
-    mesh.settle()
+    mesh, ori, bo = two_in_ops("MODE #ops -t")
     ori.lines(), bo.lines()
 
     ori.send("TOPIC #ops :coffee")
@@ -103,11 +98,7 @@ def test_who_knows_a_change_can_undo_it_however_late_their_clock_is():
 
 
 def test_a_kick_finds_who_has_another_nick_by_now():
-    mesh = Mesh("spark", "thor")
-    ori = mesh["spark"].client("ori", "#ops")
-    mesh.settle()
-    bo = mesh["thor"].client("bo", "#ops")
-    mesh.settle()
+    mesh, ori, bo = two_in_ops()
 
     bo.send("NICK thor-b2")
     ori.send("KICK #ops thor-bo :out")
@@ -118,11 +109,7 @@ def test_a_kick_finds_who_has_another_nick_by_now():
 
 
 def test_a_kick_that_comes_too_late_does_not_hit_who_came_back_since():
-    mesh = Mesh("spark", "thor")
-    ori = mesh["spark"].client("ori", "#ops")
-    mesh.settle()
-    bo = mesh["thor"].client("bo", "#ops")
-    mesh.settle()
+    mesh, ori, bo = two_in_ops()
 
     ori.send("KICK #ops thor-bo :out")
     mesh["thor"].network.clock.advance(1)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.hosts import Mesh
+from support.hosts import Mesh, two_in_ops
 
 from culture.names import fold
 from culture.protocol.happening import Happening
@@ -52,11 +52,7 @@ def test_the_users_of_a_lost_host_quit_in_a_batch_and_come_back_in_one():
 
 
 def test_operators_of_both_sides_are_operators_after_a_split():
-    mesh = Mesh("spark", "thor")
-    ori = mesh["spark"].client("ori", "#ops")
-    mesh.settle()
-    bo = mesh["thor"].client("bo", "#ops")
-    mesh.settle()
+    mesh, ori, bo = two_in_ops()
     mesh.cut("spark", "thor")
 
     bo.send("PART #ops", "JOIN #ops")
@@ -80,12 +76,7 @@ def test_a_channel_that_is_closed_stays_closed_where_all_its_members_were_lost()
 
 
 def test_what_both_sides_changed_is_the_later_one_on_both():
-    mesh = Mesh("spark", "thor")
-    ori = mesh["spark"].client("ori", "#ops")
-    ori.send("MODE #ops -t")
-    mesh.settle()
-    bo = mesh["thor"].client("bo", "#ops")
-    mesh.settle()
+    mesh, ori, bo = two_in_ops("MODE #ops -t")
     mesh.cut("spark", "thor")
     bo.send("TOPIC #ops :tea")
     mesh["spark"].network.clock.advance(5)
@@ -104,11 +95,7 @@ def test_what_both_sides_changed_is_the_later_one_on_both():
 
 
 def test_nobody_is_told_of_who_came_and_went_meanwhile():
-    mesh = Mesh("spark", "thor")
-    ori = mesh["spark"].client("ori", "#ops")
-    mesh.settle()
-    bo = mesh["thor"].client("bo", "#ops")
-    mesh.settle()
+    mesh, ori, bo = two_in_ops()
     ori.lines()
 
     # The link is away for a moment, and nobody has said that the host is lost.
