@@ -9,6 +9,8 @@ PACKAGE = Path(__file__).resolve().parent.parent
 SYSTEM_CONFIG = Path("/etc/culture")
 SYSTEM_RUNTIME = Path("/run/culture")
 SYSTEM_STATE = Path("/var/lib/culture")
+LINKS = "links.json"
+"""In the server's state directory: how its links are, written every second, for `culturectl list-links`."""
 VENDOR = Path("/usr/lib/culture/vendor")
 """Python packages that the distribution does not have, as the culture-claude package brings them."""
 

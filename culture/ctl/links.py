@@ -14,8 +14,6 @@ from culture.config.ircd import IrcdConfig
 from culture.ctl.history import add_config_argument
 from culture.errors import UnavailableError
 
-FILE: Final = "links.json"
-"""In the server's state directory, written by it every second."""
 STALE_S: Final = 10.0
 """A server that runs is not silent for longer."""
 HEAD: Final = ("HOST", "STATE", "SINCE", "LAG", "CHANNELS", "LACKING HERE", "LACKING THERE")
@@ -32,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     if not config.links:
         print("no links are configured", file=sys.stderr)
         return 0
-    rows = _read(paths.server_state_dir(config.state_dir, config_file, os.environ) / FILE)
+    rows = _read(paths.server_state_dir(config.state_dir, config_file, os.environ) / paths.LINKS)
     if options.json:
         for row in rows:
             print(json.dumps(row, ensure_ascii=False))

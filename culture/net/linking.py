@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
+from culture.config import paths
 from culture.config.ircd import IrcdConfig
 from culture.config.links import LinkConfig, plain_fingerprint
 from culture.errors import CultureError
@@ -31,8 +32,6 @@ from culture.systemd.journal import fields
 
 log = logging.getLogger(__name__)
 
-STATUS_FILE: Final = "links.json"
-"""In the state directory, for `culturectl list-links`."""
 READERS: Final = 2
 """Threads that read history for other hosts."""
 TOLD_AGAIN_S: Final = 60.0
@@ -87,7 +86,7 @@ def open_links(driver: Driver, history: Log, state_dir: Path, env: Mapping[str, 
         description=config.description,
         settings=settings_of(config),
     )
-    return Linking(driver, mesh, history, state_dir / STATUS_FILE)
+    return Linking(driver, mesh, history, state_dir / paths.LINKS)
 
 
 class Linking:
