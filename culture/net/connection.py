@@ -29,6 +29,9 @@ TURN_S: Final = 0.002
 """How long the lines of one client may take before the others have their turn."""
 LINES_BETWEEN_LOOKS: Final = 4
 """At the clock."""
+BETWEEN: Final = CRLF + BEGINNING
+FEW: Final = 128
+"""Messages at once that cannot take long, wherever they go."""
 
 
 class Connection(asyncio.Protocol):
@@ -121,15 +124,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._bucket is None and not self._is_inside_line and data.startswith(BEGINNING):
-            # What is sent most need not go through everything. Of several lines none is said here.
-            try:
-                is_said = data.endswith(CRLF) and say(self._driver.ircd, self.session, data[SKIP:-2])
-            except Exception:
-                self._give_up()
-                is_said = True
-            if not self._driver.is_awake:
-                self._driver.wake()
-            if is_said:
+            data = self._said(data)
+            if not data:
                 return
         if self.session.phase is CLOSED:
             # It may go on talking while it reads the goodbye.
@@ -145,6 +141,22 @@ class Connection(asyncio.Protocol):
             self._is_paused = True
             self._transport.pause_reading()
             self._wait()
+
+    def _said(self, data: bytes) -> bytes:
+        """What is sent most need not go through everything. What is left to be heard."""
+        if not data.endswith(CRLF):
+            return data
+        driver = self._driver
+        rest = data[SKIP:-2].split(BETWEEN, FEW)
+        try:
+            while rest and say(driver.ircd, self.session, rest[0]):
+                del rest[0]
+        except Exception:
+            self._give_up()
+            rest = []
+        if not driver.is_awake:
+            driver.wake()
+        return BEGINNING + BETWEEN.join(rest) + CRLF if rest else b""
 
     def _within_rate(self, bucket: Bucket, lines: list[bytes], size: int) -> list[bytes]:
         """The lines whose turn it is. If there are more, they wait, and so does what is still unread."""

@@ -38,6 +38,8 @@ class Scenario:
     """With our limits as they are by default, since they are what protects others."""
 
 
+CHANNELS = ("channels", "--channels", "200", "--members", "10")
+PAIRS = ("pairs", "--pairs", "500")
 TALK = ("latency", "--channels", "10", "--members", "11", "--rate", "1000")
 PERCENTILES = (("p50_ms", "ms, p50"), ("p99_ms", "ms, p99"))
 
@@ -47,8 +49,10 @@ SCENARIOS = {
         "fan-out 1:100, pipelined", ("fanout", "--receivers", "100", "--window", "256")
     ),
     "fanout-1000": Scenario("fan-out 1:1000", ("fanout", "--receivers", "1000", "--window", "256")),
-    "channels": Scenario("200 channels of 10", ("channels", "--channels", "200", "--members", "10")),
-    "pairs": Scenario("500 pairs", ("pairs", "--pairs", "500")),
+    "channels": Scenario("200 channels of 10, one each", CHANNELS),
+    "channels-few": Scenario("200 channels of 10, 4 each", (*CHANNELS, "--window", "4")),
+    "pairs": Scenario("500 pairs, one each", PAIRS),
+    "pairs-few": Scenario("500 pairs, 4 each", (*PAIRS, "--window", "4")),
     "latency": Scenario("1000 messages/s to 10 each", TALK, PERCENTILES),
     "attack-stalled": Scenario("  one stops reading", (*TALK, "--stalled", "1"), PERCENTILES, True),
     "attack-silent": Scenario("  1000 come and are silent", (*TALK, "--silent", "1000"), PERCENTILES, True),

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -12,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from resolver import RESOLVER, knowing_no_names
 
 DEADLINE_S = 10.0
 # Daemons of Debian live where the PATH of a person does not look.
@@ -29,6 +32,8 @@ class Server:
     """Of Debian: its own, then what that needs and a small system lacks."""
     at_once: int = 500
     """Connections that may be opened at a time: whoever finds its queue full tries again after a second."""
+    looks_up: bool = False
+    """The name of every client, whatever its configuration says."""
     unpacked: Path | None = None
     """Where the packages are, if they are not installed."""
 
@@ -63,12 +68,13 @@ def running(server: Server, core: int) -> Iterator[Running]:
     with tempfile.TemporaryDirectory(prefix="culture-bench-") as name:
         place = Place(Path(name), _free_port())
         (place.directory / "config").write_text(server.config(place))
-        process = _start(server, place, core)
-        try:
-            _wait_for(server, process, place)
-            yield Running(place.port, process.pid, server.at_once)
-        finally:
-            _end(process)
+        with knowing_no_names() if server.looks_up and os.geteuid() == 0 else contextlib.nullcontext():
+            process = _start(server, place, core)
+            try:
+                _wait_for(server, process, place)
+                yield Running(place.port, process.pid, server.at_once)
+            finally:
+                _end(process)
 
 
 def _free_port() -> int:
@@ -100,10 +106,16 @@ def _start(server: Server, place: Place, core: int) -> subprocess.Popen[bytes]:
         shutil.chown(place.directory, "nobody", "nogroup")
         user = ["--reuid", "nobody", "--regid", "nogroup", "--clear-groups"]
     command = on_core(core, command, *user)
+    mounts = []
     if server.unpacked:
         # Their paths are compiled in, so they get a /usr of their own that has both.
-        lay = 'mount -t overlay -o "lowerdir=$0/usr:/usr" overlay /usr && exec "$@"'
-        command = ["unshare", "--mount", "sh", "-c", lay, str(server.unpacked), *command]
+        mounts.append(["-t", "overlay", "-o", f"lowerdir={server.unpacked}/usr:/usr", "overlay", "/usr"])
+    if server.looks_up and os.geteuid() == 0:
+        (place.directory / "resolv.conf").write_text(f"nameserver {RESOLVER}\n")
+        mounts.append(["--bind", str(place.directory / "resolv.conf"), "/etc/resolv.conf"])
+    if mounts:
+        mounting = "".join(f"{shlex.join(['mount', *each])} && " for each in mounts)
+        command = ["unshare", "--mount", "sh", "-c", f'{mounting}exec "$@"', "sh", *command]
     with (place.directory / "log").open("wb") as log:
         return subprocess.Popen(
             command,
@@ -209,8 +221,6 @@ PAM = no
 
 
 def _ircd_hybrid(place: Place) -> str:
-    # It looks up the name of every client, whatever is said here: without a resolver that answers it is
-    # slow to let them in, and its clients per second say nothing.
     return f"""\
 serverinfo {{ name = "bench.local"; description = "bench"; network_name = "bench"; network_desc = "bench";
   hub = no; default_max_clients = 10000; }};
@@ -246,5 +256,6 @@ PEERS = {
             *("-logfile", "{directory}/ircd.log"),
         ),
         ("ircd-hybrid", "libltdl7"),
+        looks_up=True,
     ),
 }

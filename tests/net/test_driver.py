@@ -26,9 +26,9 @@ class Server:
         self.port = address_of(listeners[0]).port
 
 
-@pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Server]:
-    network = Network(limits=Limits(sendq_bytes=65536))
+@pytest.fixture(params=[Limits(sendq_bytes=65536)])
+async def server(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Server]:
+    network = Network(limits=request.param)
     addresses = ("127.0.0.1:0", f"unix:{tmp_path}/ircd.sock")
     with listening(addresses, []) as listeners:
         driver = Driver(network.ircd)
@@ -50,6 +50,28 @@ async def test_lines_cut_anywhere_arrive_whole_and_in_order(server: Server):
             await asyncio.sleep(0)
         for i in range(50):
             assert await bo.until("PRIVMSG") == f":spark-ori!ori@spark PRIVMSG #a :line {i} ☃"
+
+
+@pytest.mark.parametrize("server", [Limits(local_rate_lines_per_s=0)], indirect=True)
+async def test_messages_that_come_together_are_said_in_their_order_among_other_commands(server: Server):
+    async with (
+        connected(server.port, "spark-ori", "#a", "#b") as ori,
+        connected(server.port, "spark-bo", "#a", "#b") as bo,
+    ):
+        ori.send(
+            "PRIVMSG #a :one",
+            "PRIVMSG spark-bo :two",
+            "PRIVMSG #b :three",
+            "PRIVMSG nobody :here",
+            "PRIVMSG #a :four ☃",
+            "TOPIC #a :five",
+            *(f"PRIVMSG #a :{number}" for number in range(300)),
+            "PRIVMSG #b :the end",
+        )
+        await bo.until("#b :the end")
+        said = [line.rpartition(" :")[2] for line in bo.seen if line.startswith(":spark-ori!")]
+        assert said == ["one", "two", "three", "four ☃", "five", *map(str, range(300)), "the end"]
+        assert await ori.until(" 401 ") == ":spark 401 spark-ori nobody :No such nick/channel"
 
 
 async def test_a_client_that_never_reads_is_closed_and_the_others_miss_nothing(server: Server):
