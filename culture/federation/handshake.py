@@ -15,7 +15,10 @@ from culture.federation.ports import Caller, Peer
 from culture.names import fold
 from culture.protocol.line import Line, format_line
 
-VERSION: Final = "1"
+FORM: Final = "1"
+"""Of the lines up to LINK."""
+VERSION: Final = "2"
+"""Of all that follows, which LINK says."""
 UNPROVED: Final = "Link refused: this is not a host that is known here, or not its secret"
 
 
@@ -39,7 +42,7 @@ class Greeting:
 def introduction(secret: str, name: str, description: str) -> list[str]:
     return [
         format_line("PASS", secret, trailing=True),
-        format_line("SERVER", name, VERSION, description, trailing=True),
+        format_line("SERVER", name, FORM, description, trailing=True),
     ]
 
 
@@ -48,10 +51,9 @@ def greeting(generation: int, at_ms: int, channels: Scope) -> str:
 
 
 def read_greeting(line: Line) -> Greeting:
-    if line.command != "LINK" or line.param(0) != VERSION:
-        raise LinkRefusedError(
-            f"said '{line.command}' before LINK {VERSION}", "Link refused: expected LINK 1"
-        )
+    if line.command != "LINK":
+        raise LinkRefusedError(f"said '{line.command}' before LINK", f"Link refused: expected LINK {VERSION}")
+    _check_version(line.param(0), VERSION)
     try:
         return Greeting(int(line.param(1)), int(line.param(2)), parse_scope(line.param(3)))
     except ValueError:
@@ -81,7 +83,7 @@ def check_caller(
         raise LinkRefusedError(f"calls itself '{name}', which does not come from {caller.address}")
     if peer.accept_fingerprint and not _same(caller.fingerprint, peer.accept_fingerprint):
         raise LinkRefusedError(f"calls itself '{name}', which has another certificate")
-    _check_version(server)
+    _check_version(server.param(1), FORM)
     if name in linked:
         raise LinkRefusedError(f"'{name}' is linked already", f"Link refused: {name} is linked already")
     return peer
@@ -93,14 +95,14 @@ def check_called(peer: Peer, secret: str, server: Line) -> None:
         raise LinkRefusedError(f"has the wrong secret for '{peer.name}'")
     if server.param(0) != peer.name:
         raise LinkRefusedError(f"should be '{peer.name}', and calls itself '{server.param(0)}'")
-    _check_version(server)
+    _check_version(server.param(1), FORM)
 
 
-def _check_version(server: Line) -> None:
-    if (version := server.param(1)) != VERSION:
+def _check_version(theirs: str, ours: str) -> None:
+    if theirs != ours:
         raise LinkRefusedError(
-            f"speaks version {version} of links, and we speak {VERSION}",
-            f"Link refused: version {VERSION} is spoken here, not {version}",
+            f"speaks version {theirs} of links, and we speak {ours}",
+            f"Link refused: version {ours} is spoken here, not {theirs}",
         )
 
 

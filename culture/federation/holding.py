@@ -20,6 +20,9 @@ _ALL: Final = "*"
 _SIGNS: Final = "@%+"
 """In front of a channel, for those in it who are written to."""
 
+BEYOND: Final = frozenset({"MEMBERS", "RENAME"})
+"""What is about more than one channel, so that it is known only where all is known."""
+
 
 def format_scope(scope: Scope) -> str:
     return _ALL if scope is None else ",".join(sorted(scope))
@@ -47,8 +50,7 @@ def within(happening: Happening, scope: Scope) -> Happening | None:
     if scope is None:
         return happening
     if (place := place_of(happening)) is not None:
-        leaves = happening.command == "RENAME" and fold(happening.params[0]) not in scope
-        return happening if place in scope and not leaves else None
+        return happening if place in scope and happening.command not in BEYOND else None
     channels = tuple(each for each in happening.channels if fold(each[0]) in scope)
     if not channels:
         return None
@@ -108,6 +110,8 @@ class Holding:
         if number <= self._all.get(generation, -1):
             return None
         if len(self._levels) == 1:
+            return happening
+        if happening.command in BEYOND:
             return happening
         if (place := place_of(happening)) is not None:
             return None if self._has(generation, number, place) else happening

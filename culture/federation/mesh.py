@@ -171,7 +171,8 @@ class Mesh:
 
     def not_recorded(self) -> None:
         """What happened in this turn could not be committed."""
-        for origin in self._feeds.give_up():
+        # Others may not do what this host thinks that they will: they do not hear of what it did.
+        for origin in {*self._feeds.give_up(), *self.hosts.routes}:
             self._again_at[origin] = self._timer() + AGAIN_S
         self._direct.give_up()
         # What changed here is not told as events, so that the state has to be told.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from culture.federation.feed import Feed
-from culture.federation.holding import Holding, Scope, format_scope, narrower, within
+from culture.federation.holding import BEYOND, Holding, Scope, format_scope, narrower, within
 from culture.federation.link import Link, Outbox, Read
 from culture.federation.numbers import covers, format_levels, generation_of, highest_number, split_levels
 from culture.federation.ports import Host, Levels, ReadRequest
@@ -110,7 +110,7 @@ class Serving:
                 # It gets it like what it lacks, in the right place and when there is room.
                 self._fall_behind(served)
             elif (passing := within(happening, served.scope)) is None:
-                if happening.command == "RENAME":
+                if happening.command in BEYOND:
                     # A channel left what the link may know, or came into it: only the state can say so.
                     self._fall_behind(served)
             elif served.held.lacking(passing) is passing:

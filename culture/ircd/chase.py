@@ -3,34 +3,33 @@
 from collections.abc import Iterable
 from typing import Final, Generic, TypeVar
 
-from culture.names import Folded
-
 MOST: Final = 1000
 """How many are remembered; the oldest go first."""
 
+Name = TypeVar("Name")
 Thing = TypeVar("Thing")
 
 
-class Chase(Generic[Thing]):
+class Chase(Generic[Name, Thing]):
     """Things by a name that they had."""
 
     def __init__(self) -> None:
         self.is_wanted = False
         """Whether there are other hosts: nothing is remembered otherwise."""
-        self._things: dict[Folded, Thing] = {}
+        self._things: dict[Name, Thing] = {}
 
-    def remember(self, key: Folded, thing: Thing) -> None:
+    def remember(self, key: Name, thing: Thing) -> None:
         if self.is_wanted:
             self._things.pop(key, None)
             self._things[key] = thing
             if len(self._things) > MOST:
                 del self._things[next(iter(self._things))]
 
-    def find(self, key: Folded) -> Thing | None:
+    def find(self, key: Name) -> Thing | None:
         return self._things.get(key)
 
     def values(self) -> Iterable[Thing]:
         return self._things.values()
 
-    def take(self, key: Folded) -> Thing | None:
+    def take(self, key: Name) -> Thing | None:
         return self._things.pop(key, None)

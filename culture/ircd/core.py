@@ -29,7 +29,7 @@ from culture.ircd.refusal import Refusal, need_more_params, not_now
 from culture.ircd.session import CLOSED, LINKED, READY, Phase, Session
 from culture.ircd.skills import NO_SKILLS, Happening, NotRecordedError, Skills
 from culture.ircd.spoken import hearers, spoken
-from culture.ircd.stamping import stamp_change
+from culture.ircd.stamping import named_in, stamp_change
 from culture.ircd.state import State
 from culture.ircd.text import LINE_BYTES, cut, one_word, room_behind
 from culture.ircd.timeouts import check_all
@@ -88,7 +88,7 @@ class Ircd:
         self.timer = timer
         self.new_id = new_id
         self.started_at = clock()
-        self.state = State()
+        self.state = State(config.name)
         for known in skills.remembered():
             self.state.remember(known)
         self.sessions: set[Session] = set()
@@ -144,10 +144,10 @@ class Ircd:
         except MalformedLine as error:
             if raw == OVERLONG:
                 self.reply(session, ERR_INPUTTOOLONG, "Input line was too long")
-            else:
+            elif raw.strip(b" "):
                 self.fail(session, "*", "INVALID_LINE", f"Your line was dropped: {error}")
         else:
-            if line.tags and LABEL in line.tags and session.caps >= _LABELING:
+            if line.tags and line.tags.get(LABEL) and session.caps >= _LABELING:
                 self._label(session, line.tags[LABEL], partial(self._dispatch, session, line))
             else:
                 self._dispatch(session, line)
@@ -289,7 +289,7 @@ class Ircd:
             return
         stamp_ms = stamp_change(event, self.state, self.name, at)
         if self.record.is_wanted:
-            self.record.changed(event, Moment(msgid, at, stamp_ms))
+            self.record.changed(event, Moment(msgid, at, stamp_ms, named_in(event, self.state)))
         self.bring_about(event, msgid, at)
 
     def bring_about(self, event: Change, msgid: str, at: float, into: Delivery | None = None) -> None:

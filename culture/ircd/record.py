@@ -29,8 +29,8 @@ from culture.ircd.session import Session
 from culture.ircd.skills import Happening, Skills, end_of
 from culture.ircd.spoken import tags_of
 from culture.ircd.stamps import format_stamp
-from culture.ircd.user import User
-from culture.protocol.happening import GENERATION_SHIFT, STAMP_TAG
+from culture.ircd.user import SignOn, User, format_sign_on
+from culture.protocol.happening import GENERATION_SHIFT, NAMED_TAG, STAMP_TAG
 from culture.protocol.line import NO_TAGS
 
 _new = tuple.__new__
@@ -53,9 +53,13 @@ class Moment(NamedTuple):
     stamp_ms: int = 0
     """As what it counts against other changes of the same thing: its time, or what is later than the last."""
 
+    named: Sequence[SignOn] = ()
+    """Whom it is about."""
+
     @property
     def tags(self) -> Mapping[str, str]:
-        return {STAMP_TAG: str(self.stamp_ms)} if self.stamp_ms > int(self.at * 1000) else NO_TAGS
+        tags = {STAMP_TAG: str(self.stamp_ms)} if self.stamp_ms > int(self.at * 1000) else NO_TAGS
+        return {**tags, NAMED_TAG: ",".join(map(format_sign_on, self.named))} if self.named else tags
 
 
 class Record:
@@ -154,7 +158,7 @@ class Record:
 
     def arrived(self, moment: Moment, user: User, metadata: Mapping[str, str]) -> None:
         """Somebody is on the network from now on."""
-        about = (str(int(user.signed_on_at * 1000)), "+" + "".join(sorted(user.modes)))
+        about = (str(round(user.signed_on_at * 1000)), "+" + "".join(sorted(user.modes)))
         self.passing(moment, "USER", user, text=user.realname, params=about)
         if user.away is not None:
             self.passing(moment, "AWAY", user, text=user.away)

@@ -2,10 +2,21 @@
 
 from culture.ircd.bans import MASK_LISTS
 from culture.ircd.channel import STATUSES, Channel, Setting, Status
-from culture.ircd.events import Change, Joined, Kicked, MetadataChanged, ModesChanged, TopicChanged
+from culture.ircd.events import (
+    Change,
+    ChannelRenamed,
+    Invited,
+    Joined,
+    Kicked,
+    MetadataChanged,
+    ModesChanged,
+    TopicChanged,
+)
 from culture.ircd.modes import read_changes
 from culture.ircd.stamps import NEVER, TOPIC, Stamp, mask_key, metadata_key
 from culture.ircd.state import State
+from culture.ircd.user import SignOn
+from culture.names import fold
 
 
 def stamp_change(event: Change, state: State, host: str, at: float) -> int:
@@ -14,7 +25,8 @@ def stamp_change(event: Change, state: State, host: str, at: float) -> int:
     match event:
         case Joined(user, channel):
             standing = user.standing_in(channel)
-            stamp = Stamp(max(at_ms, standing.latest_ms + 1), host)
+            # The last channel of that name may have gone on under another, with all who came up to then.
+            stamp = Stamp(max(at_ms, standing.latest_ms + 1, channel.made_anew.at_ms + 1), host)
             standing.join(stamp)
             standing.made_at = channel.created_at
             if not channel.members:
@@ -31,8 +43,22 @@ def stamp_change(event: Change, state: State, host: str, at: float) -> int:
             return _stamp(channel, [metadata_key(key)], host, at_ms)
         case ModesChanged():
             return _stamp_modes(event, state, host, at_ms)
+        case ChannelRenamed(channel=channel, new_name=new_name) if fold(new_name) != channel.key:
+            return _stamp_rename(channel, new_name, state, host, at_ms)
         case _:
             return at_ms
+
+
+def named_in(event: Change, state: State) -> list[SignOn]:
+    """The users whom a change is about: it may arrive somewhere before they did, or under another nick."""
+    match event:
+        case Joined(user) | Kicked(kicked=user) | Invited(invited=user):
+            return [state.sign_on_of(user)]
+        case ModesChanged():
+            nicks = [param for _, letter, param in split_changes(event) if letter in STATUSES]
+            return [state.sign_on_of(state.users[fold(nick)]) for nick in nicks]
+        case _:
+            return []
 
 
 def _stamp(channel: Channel, keys: list[str], host: str, at_ms: int) -> int:
@@ -56,6 +82,19 @@ def _stamp_modes(event: ModesChanged, state: State, host: str, at_ms: int) -> in
     for standing, status, adding in given:
         standing.give(status, Stamp(at_ms, host), present=adding)
     return at_ms
+
+
+def _stamp_rename(channel: Channel, new_name: str, state: State, host: str, at_ms: int) -> int:
+    """All that is set in it is set anew: it counts whatever was in a channel of the new name before."""
+    left = state.emptied.take(fold(new_name)) or Channel(new_name, 0.0)
+    standings = [user.standing_in(channel).latest_ms + 1 for user in channel.members]
+    stamp = Stamp(max(at_ms, *standings, channel.latest.at_ms + 1, left.latest.at_ms + 1), host)
+    channel.stamps = dict.fromkeys(channel.stamps, stamp)
+    channel.made_anew = max(channel.made_anew, left.made_anew if left.torn else left.latest)
+    channel.torn |= left.torn
+    state.emptied.remember(channel.key, Channel(channel.name, 0.0, made_anew=stamp))
+    state.remember_name(channel.key, channel, stamp)
+    return stamp.at_ms
 
 
 def split_changes(event: ModesChanged) -> list[tuple[bool, str, str]]:

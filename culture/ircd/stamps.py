@@ -81,6 +81,19 @@ class Standing:
             self.statuses[status] = (stamp, present)
         return is_news
 
+    def absorb(self, other: Standing) -> None:
+        """Both are of one user, in channels that became one."""
+        self.joined, self.kicked = max(self.joined, other.joined), max(self.kicked, other.kicked)
+        self.made_at = other.made_at or self.made_at
+        for status, (stamp, present) in other.statuses.items():
+            self.give(status, stamp, present=present)
+
+    def renew(self, stamp: Stamp, held: set[Status]) -> None:
+        """They come anew, with what they are."""
+        self.join(stamp)
+        for status in held:
+            self.give(status, stamp, present=True)
+
     @property
     def held(self) -> set[Status]:
         """What they are in the channel, since they came."""

@@ -1,7 +1,7 @@
 """Who is on the network and in which channel. Events are the only thing that changes it."""
 
 from collections.abc import Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from culture.ircd.bans import MASK_LISTS, Entry, MaskList
 from culture.ircd.changes import Changes
@@ -29,8 +29,8 @@ from culture.ircd.markers import Markers
 from culture.ircd.metadata import Metadata
 from culture.ircd.past import Past
 from culture.ircd.skills import Remembered
-from culture.ircd.stamps import NEVER, Standing
-from culture.ircd.user import User, UserMode
+from culture.ircd.stamps import NEVER, Stamp, Standing
+from culture.ircd.user import SignOn, User, UserMode
 from culture.ircd.watchers import Watchers
 from culture.names import Folded, fold
 
@@ -40,20 +40,30 @@ MOST_LEFT: Final = 100
 Item = TypeVar("Item")
 
 
+class FormerName(NamedTuple):
+    channel: Channel
+    until: Stamp
+    """When it got another."""
+
+
 class State:
-    def __init__(self) -> None:
+    def __init__(self, host: str) -> None:
+        self.host = host
         self.users: dict[Folded, User] = {}
+        self.signed_on: dict[SignOn, User] = {}
+        self._last_sign_on_at = 0.0
+        """Of those here."""
         self.channels: dict[Folded, Channel] = {}
         self.closed: set[Folded] = set()
         """The channels that are not public."""
         self.shadowed: dict[Folded, Channel] = {}
         """Channels of other hosts that are called as a local one here, which nobody here can see."""
-        self.emptied: Chase[Channel] = Chase()
+        self.emptied: Chase[Folded, Channel] = Chase()
         """Channels that everybody left: elsewhere somebody may have come in before that."""
-        self.former_names: Chase[Channel] = Chase()
-        self.former_nicks: Chase[User] = Chase()
-        self.early: Chase[dict[Folded, Standing]] = Chase()
-        """What was said of users, by their nicks, before their own host told of them."""
+        self.former_names: Chase[Folded, FormerName] = Chase()
+        self.former_nicks: Chase[Folded, User] = Chase()
+        self.early: Chase[SignOn, dict[Folded, Standing]] = Chase()
+        """What was said of users before their own host told of them."""
         self.guests: dict[str, set[User]] = {}
         """Who is on other hosts, by their names."""
         self.most_users = 0
@@ -71,7 +81,7 @@ class State:
 
     def expect_guests(self) -> None:
         """There are other hosts."""
-        chases: tuple[Chase[Any], ...] = (self.emptied, self.former_names, self.former_nicks, self.early)
+        chases: tuple[Chase[Any, Any], ...] = (self.emptied, self.former_names, self.former_nicks, self.early)
         for chase in chases:
             chase.is_wanted = True
 
@@ -103,14 +113,23 @@ class State:
         return len(self.users) - sum(map(len, self.guests.values()))
 
     def find_shared(self, name: str) -> Channel | None:
-        """A channel as other hosts know it, also by the name that it had before."""
+        """A channel as other hosts know it."""
         key = fold(name)
         channel = self.channels.get(key)
-        if channel is not None and channel.is_local:
-            return self.shadowed.get(key)
-        if channel is None and (renamed := self.former_names.find(key)) is not None:
-            return renamed if self.channels.get(renamed.key) is renamed else None
-        return channel
+        return self.shadowed.get(key) if channel is not None and channel.is_local else channel
+
+    def find_addressed(self, name: str) -> Channel | None:
+        """A channel that is spoken to where it may still have the name that it had before."""
+        former = self.former_names.find(fold(name))
+        if former is None or fold(name) in self.channels or not self.is_open(former.channel):
+            return self.find_shared(name)
+        return former.channel
+
+    def is_open(self, channel: Channel) -> bool:
+        return channel in (self.channels.get(channel.key), self.shadowed.get(channel.key))
+
+    def remember_name(self, key: Folded, channel: Channel, until: Stamp) -> None:
+        self.former_names.remember(key, FormerName(channel, until))
 
     def shared_channels(self) -> Iterator[Channel]:
         """As other hosts know them."""
@@ -124,14 +143,17 @@ class State:
             return left
         return Channel(name, at, made_anew=left.latest if left is not None else NEVER)
 
-    def standing_of(self, nick: str, name: str) -> Standing:
+    def sign_on_of(self, user: User) -> SignOn:
+        return SignOn(round(user.signed_on_at * 1000), user.server or self.host)
+
+    def standing_of(self, who: SignOn, name: str) -> Standing:
         """In a channel, of somebody who may not be known yet."""
-        user = self.find_named(nick)
+        user = self.signed_on.get(who)
         if user is not None:
             standings = user.standings
         else:
-            standings = self.early.find(fold(nick)) or {}
-            self.early.remember(fold(nick), standings)
+            standings = self.early.find(who) or {}
+            self.early.remember(who, standings)
         return standings.setdefault(fold(name), Standing())
 
     def tear(self, host: str) -> None:
@@ -157,7 +179,12 @@ class State:
         return user if user is not None and self.users.get(user.key) is user else None
 
     def add_user(self, user: User) -> None:
+        if not user.server:
+            if self.sign_on_of(user) in self.signed_on:
+                user.signed_on_at = self._last_sign_on_at + 0.001
+            self._last_sign_on_at = max(self._last_sign_on_at, user.signed_on_at)
         self.users[user.key] = user
+        self.signed_on[self.sign_on_of(user)] = user
         if user.server:
             self.guests.setdefault(user.server, set()).add(user)
         self._log_in(user, user.account)
@@ -200,6 +227,7 @@ class State:
                 for channel in list(user.channels.values()):
                     self._leave(user, channel)
                 self.users.pop(user.key, None)
+                self.signed_on.pop(self.sign_on_of(user), None)
                 if user.server:
                     self.guests[user.server].discard(user)
             case Renamed(user, new_nick):
@@ -258,6 +286,7 @@ class State:
 
     def _open(self, channel: Channel) -> None:
         key = channel.key
+        self.former_names.take(key)
         if self.channels.get(key, channel) is not channel:
             self.shadowed[key] = channel
         elif key not in self.channels:
@@ -282,14 +311,19 @@ class State:
         old = channel.key
         del self.channels[old]
         self.closed.discard(old)
-        self.former_names.remember(old, channel)
+        if (shadowed := self.shadowed.pop(old, None)) is not None:
+            self._open(shadowed)
         channel.name, channel.renamed_at = new_name, at
-        self.channels[channel.key] = channel
+        self._open(channel)
         for member in channel.members:
             del member.channels[old]
             member.channels[channel.key] = channel
-            member.standings[channel.key] = member.standings.pop(old, Standing())
-        _put(self.closed, channel.key, not channel.is_public)
+            self.carry_standing(member, old, channel.key)
+
+    def carry_standing(self, user: User, old: Folded, new: Folded) -> None:
+        """What somebody is in one channel they are in another."""
+        if old != new:
+            user.standings.setdefault(new, Standing()).absorb(user.standings.get(old, Standing()))
 
     def _invite(self, user: User, channel: Channel, *, by_operator: bool) -> None:
         # Without those to channels that are gone: they would keep them from being forgotten.

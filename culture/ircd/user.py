@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from culture.ircd.stamps import Standing
 from culture.names import Folded, fold
@@ -29,6 +29,26 @@ class UserMode(StrEnum):
 USER_MODES: frozenset[str] = frozenset(UserMode)
 GRANTED: frozenset[str] = frozenset({UserMode.OPERATOR})
 """Modes that nobody can set for themselves, only give up (RFC 2812 section 3.1.5)."""
+
+
+class SignOn(NamedTuple):
+    """Which user it is, on every host, whatever their nick is by now: no host lets in two at one time."""
+
+    at_ms: int
+    host: str
+
+
+NOBODY = SignOn(0, "")
+
+
+def format_sign_on(who: SignOn) -> str:
+    return f"{who.at_ms}@{who.host}"
+
+
+def parse_sign_on(text: str) -> SignOn:
+    """Raises ValueError."""
+    at_ms, _, host = text.partition("@")
+    return SignOn(int(at_ms), host)
 
 
 @dataclass(slots=True, eq=False)

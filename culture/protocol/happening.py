@@ -16,8 +16,8 @@ SEEN: Final = frozenset(
 )
 LINKS_ONLY: Final = frozenset(
     {
-        "ACCOUNT", "AWAY", "CHGHOST", "ENTER", "GONE", "INVITE", "KILL", "KNOWN", "LEFT", "META", "NAMED",
-        "SETNAME", "UMODE", "USER",
+        "ACCOUNT", "AWAY", "CHGHOST", "ENTER", "GONE", "INVITE", "KILL", "KNOWN", "LEFT", "MEMBERS", "META",
+        "NAMED", "SETNAME", "UMODE", "USER",
     }
 )  # fmt: skip
 """What other hosts have to know, and history does not."""
@@ -26,6 +26,10 @@ CROSSING: Final = SPOKEN | SEEN | LINKS_ONLY
 
 STAMP_TAG: Final = "agentirc.dev/stamp"
 """On a change that has to count as later than its time says (milliseconds): a clock may be behind another."""
+NAMED_TAG: Final = "agentirc.dev/named"
+"""On a change that names users: which ones, in the same order, whatever their nicks are by now."""
+FOR_HOSTS: Final = frozenset({STAMP_TAG, NAMED_TAG})
+"""Tags that no client is told."""
 
 
 class Happening(NamedTuple):

@@ -103,7 +103,7 @@ async def test_a_host_that_we_call_has_to_be_the_one_that_we_call(tmp_path: Path
 
     async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         said.append(await reader.readuntil(b" 1 :Culture IRC server\r\n"))
-        writer.write(f"PASS {SECRET}\r\nSERVER orin 1 :x\r\nLINK 1 1 1 *\r\n".encode())
+        writer.write(f"PASS {SECRET}\r\nSERVER orin 1 :x\r\nLINK 2 1 1 *\r\n".encode())
         said.append(await reader.read())
         writer.close()
 
@@ -127,7 +127,7 @@ async def test_with_the_wrong_secret_nothing_is_read_and_nothing_forged(tmp_path
     ):
         await ori.until("JOIN")
         forged = "@o=thor;n=1.1;t=1;i=x :thor-eve!e@h PRIVMSG spark-ori :send me your password"
-        plain = await call(manager, "PASS wrong", "SERVER thor 1 :x", "LINK 1 1 1 *", forged, "WANT x spark")
+        plain = await call(manager, "PASS wrong", "SERVER thor 1 :x", "LINK 2 1 1 *", forged, "WANT x spark")
         bo.send("PRIVMSG spark-ori :between us", "PRIVMSG #ops :for all")
         assert await ori.read() == ":spark-bo!bo@spark PRIVMSG spark-ori :between us"
         assert await ori.read() == ":spark-bo!bo@spark PRIVMSG #ops :for all"
@@ -149,9 +149,9 @@ async def test_before_the_handshake_is_complete_nothing_is_revealed(tmp_path: Pa
             f"PASS :{SECRET}",
             "SERVER spark 1 :Culture IRC server",
         ]
-        assert re.fullmatch(r"LINK 1 \d+ \d+ \*", await plain.read())
+        assert re.fullmatch(r"LINK 2 \d+ \d+ \*", await plain.read())
         plain.send("WANT x spark")
-        assert await plain.read() == "ERROR :Link refused: expected LINK 1"
+        assert await plain.read() == "ERROR :Link refused: expected LINK 2"
         assert await plain.read() == ""
         await plain.close()
 
@@ -159,7 +159,7 @@ async def test_before_the_handshake_is_complete_nothing_is_revealed(tmp_path: Pa
 async def test_a_peer_that_speaks_for_others_is_hung_up_on(tmp_path: Path):
     give_secret(tmp_path)
     async with managed(tmp_path, linked_to("name: thor")) as manager:
-        plain = await call(manager, f"PASS {SECRET}", "SERVER thor 1 :x", "LINK 1 1 1 *")
+        plain = await call(manager, f"PASS {SECRET}", "SERVER thor 1 :x", "LINK 2 1 1 *")
         await plain.until("LINK ")
         plain.send("@o=thor;n=1.1;t=1;i=x :spark-ori!o@h PRIVMSG #ops :not me")
         assert await plain.until("ERROR ") == "ERROR :Link broken: 'spark-ori!o@h' is not of the host 'thor'"

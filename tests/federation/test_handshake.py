@@ -30,7 +30,7 @@ def told(outbox: Outbox) -> list[str]:
 def test_the_called_side_introduces_itself_only_to_who_proved_who_it_is() -> None:
     outbox = offer(quiet_mesh("spark", THOR))
 
-    assert told(outbox) == [*INTRODUCED, "LINK 1 1790000000 1790000000000 *"]
+    assert told(outbox) == [*INTRODUCED, "LINK 2 1790000000 1790000000000 *"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_nothing_is_said_or_heard_after_a_refusal() -> None:
     mesh = quiet_mesh("spark", THOR)
     offer(mesh, secret="wrong")
 
-    mesh.received("thor-calls", b"LINK 1 1790000000 1790000000000 *")
+    mesh.received("thor-calls", b"LINK 2 1790000000 1790000000000 *")
     mesh.received("thor-calls", b"WANT 1 spark")
 
     assert mesh.flush() == Outbox()
@@ -94,6 +94,15 @@ def test_another_version_is_refused_by_name() -> None:
     assert told(outbox) == ["ERROR :Link refused: version 1 is spoken here, not 2"]
 
 
+def test_who_speaks_of_users_in_another_way_is_refused_by_the_version_that_it_says() -> None:
+    mesh = quiet_mesh("spark", THOR)
+    offer(mesh)
+
+    mesh.received("thor-calls", b"LINK 1 1790000000 1790000000000 *")
+
+    assert told(mesh.flush()) == ["ERROR :Link refused: version 2 is spoken here, not 1"]
+
+
 def test_the_caller_says_no_more_than_its_introduction_until_the_other_proved_who_it_is() -> None:
     mesh = quiet_mesh("spark", THOR)
     mesh.dialed("call", "thor")
@@ -103,8 +112,8 @@ def test_the_caller_says_no_more_than_its_introduction_until_the_other_proved_wh
     mesh.received("call", b"SERVER thor 1 :")
     assert mesh.flush().lines == {}
 
-    mesh.received("call", b"LINK 1 1790000000 1790000000000 *")
-    assert mesh.flush().lines["call"][0] == "LINK 1 1790000000 1790000000000 *"
+    mesh.received("call", b"LINK 2 1790000000 1790000000000 *")
+    assert mesh.flush().lines["call"][0] == "LINK 2 1790000000 1790000000000 *"
 
 
 @pytest.mark.parametrize(
@@ -113,9 +122,9 @@ def test_the_caller_says_no_more_than_its_introduction_until_the_other_proved_wh
         (["PASS :wrong", "SERVER thor 1 :"], "has the wrong secret for 'thor'"),
         (["SERVER thor 1 :"], "has the wrong secret for 'thor'"),
         (["PASS :sesame", "SERVER orin 1 :"], "should be 'thor', and calls itself 'orin'"),
-        (["LINK 1 1 1 *"], "said 'LINK' before it said who it is"),
+        (["LINK 2 1 1 *"], "said 'LINK' before it said who it is"),
         (["HOST thor 1 1 :"], "said 'HOST' before it said who it is"),
-        (["PASS :sesame", "SERVER thor 1 :", "WANT 1 spark"], "said 'WANT' before LINK 1"),
+        (["PASS :sesame", "SERVER thor 1 :", "WANT 1 spark"], "said 'WANT' before LINK"),
         (["ERROR :go away"], "refused us: go away"),
     ],
 )
@@ -167,7 +176,7 @@ def test_a_clock_that_is_off_is_warned_about() -> None:
     mesh = quiet_mesh("spark", THOR)
     offer(mesh)
 
-    mesh.received("thor-calls", b"LINK 1 1790000090 1790000090500 *")
+    mesh.received("thor-calls", b"LINK 2 1790000090 1790000090500 *")
 
     assert [note.text for note in mesh.flush().notes] == ["linked", "its clock differs from ours by +90.5 s"]
 
@@ -176,7 +185,7 @@ def test_a_link_is_limited_to_what_both_sides_allow() -> None:
     mesh = quiet_mesh("spark", replace(THOR, channels=frozenset({Folded("#a"), Folded("#b")})))
     offer(mesh)
 
-    mesh.received("thor-calls", b"LINK 1 1790000000 1790000000000 #b,#c")
+    mesh.received("thor-calls", b"LINK 2 1790000000 1790000000000 #b,#c")
 
     assert mesh.links.up["thor"].scope == frozenset({Folded("#b")})
     assert mesh.flush().notes[0].text == "linked, limited to #b"

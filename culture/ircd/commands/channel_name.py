@@ -8,9 +8,11 @@ from culture.ircd.commands.membership import send_welcome
 from culture.ircd.core import Ircd
 from culture.ircd.events import ChannelRenamed
 from culture.ircd.failures import Failure
+from culture.ircd.mesh.members import tell_renamed
 from culture.ircd.refusal import not_channel_operator
 from culture.ircd.session import Session
 from culture.ircd.targets import require_membership
+from culture.ircd.telling import send_from
 from culture.ircd.text import cut, size
 from culture.ircd.user import User
 from culture.names import fold, is_channel
@@ -49,6 +51,7 @@ def rename_channel(ircd: Ircd, user: User, channel: Channel, new: str, reason: s
     old = channel.name
     ircd.publish(ChannelRenamed(user, channel, new, reason))
     show_rename(ircd, channel, old, reason)
+    tell_renamed(ircd, channel, old)
 
 
 def show_rename(ircd: Ircd, channel: Channel, old: str, reason: str) -> None:
@@ -65,6 +68,7 @@ def _unaware(channel: Channel) -> list[Session]:
 def _rejoin(ircd: Ircd, session: Session, channel: Channel, old: str, reason: str) -> None:
     user = session.user
     words = [reason] if reason else []
-    ircd.send(session, format_line("PART", old, *words, source=user.mask, trailing=bool(reason)))
-    ircd.send(session, join_for(session, user, channel))
+    line = format_line("PART", old, *words, source=user.mask, trailing=bool(reason))
+    send_from(ircd, user, session, line)
+    send_from(ircd, user, session, join_for(session, user, channel))
     send_welcome(ircd, session, channel)

@@ -3,7 +3,7 @@
 Who comes with a host comes in one batch (IRCv3 netjoin), and who is gone with it leaves in one (netsplit).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from culture.ircd.batched import batched
@@ -22,10 +22,10 @@ from culture.ircd.events import (
 )
 from culture.ircd.mesh.guests import (
     add_guest,
-    remove_guest,
     revive,
     set_modes,
     show_statuses,
+    take_nick_from,
     tell_kicked,
     tell_known,
     user_of,
@@ -40,7 +40,7 @@ from culture.ircd.mesh.lines import (
     standing_line,
 )
 from culture.ircd.mesh.merging import Given, Merge
-from culture.ircd.stamps import Stamp
+from culture.ircd.stamps import NEVER, Stamp
 from culture.ircd.user import User
 from culture.names import Folded, fold, has_prefix
 from culture.protocol.capabilities import Cap
@@ -82,8 +82,8 @@ class Arriving:
                 raise MalformedLine(f"'{known.nick}' is not of the host '{self._origin}'")
         self._state.mend(self._origin)
         for user in [*self._state.guests.get(self._origin, ())]:
-            if user.key not in self._known.users:
-                remove_guest(self._ircd, user, GONE_MEANWHILE, self._told)
+            if not self._is_here(user):
+                take_nick_from(self._ircd, user, GONE_MEANWHILE, self._told)
         users = {key: self._user(known) for key, known in self._known.users.items()}
         for key, user in users.items():
             self._leave(user, self._known.users[key])
@@ -99,6 +99,27 @@ class Arriving:
         self._note_kicks()
         self._merge_all()
 
+    def place(self, name: str, places: Mapping[Folded, KnownPlace], first: str, until: str) -> None:
+        """Who of the host is in a channel, of those whose nicks are from the first to before another."""
+        self._is_snapshot = False
+        self._note_kicks()
+        for user in [*self._state.guests.get(self._origin, ())]:
+            if user.key < first or (until and user.key >= until):
+                continue
+            if (place := places.get(user.key)) is not None:
+                self._come(user, place)
+            elif (channel := user.channels.get(fold(name))) is not None:
+                self._bring_about(Parted(user, channel, ""))
+        self._merge_all()
+        if (channel := self._state.find_shared(name)) is not None:
+            # They may have come later than was thought here, and so be less.
+            self._merge(channel, (), NEVER)
+
+    def _is_here(self, user: User) -> bool:
+        """Not under another nick, and not somebody else under theirs."""
+        known = self._known.users.get(user.key)
+        return known is not None and known.signed_on_at == user.signed_on_at
+
     def _note_kicks(self) -> None:
         for standing in self._known.standings:
             self._note_kick(standing)
@@ -111,7 +132,6 @@ class Arriving:
         return user
 
     def _update(self, user: User, known: KnownUser) -> None:
-        user.signed_on_at = known.signed_on_at
         set_modes(self._state, user, known.modes)
         if (user.username, user.host) != (known.username, known.host):
             self._bring_about(HostChanged(user, known.username, known.host))
@@ -135,7 +155,8 @@ class Arriving:
         standing = user.standing_in(channel)
         if not standing.join(place.joined):
             # They were put out, and their host has not heard of it.
-            self._pass_on(place.name, [standing_line(place.name, user.nick, standing)])
+            who = self._state.sign_on_of(user)
+            self._pass_on(place.name, [standing_line(place.name, who, standing)])
         elif user not in channel.members:
             standing.made_at = place.made_at
             self._bring_about(Joined(user, channel))
@@ -145,15 +166,13 @@ class Arriving:
 
     def _channel(self, place: KnownPlace) -> Channel:
         """There is one, or everybody has left it here and not there, or it is new."""
-        found = self._state.find_shared(place.name)
-        if found is not None and found.key == fold(place.name):
-            return found
-        return revive(self._ircd, place.name) or Channel(place.name, place.made_at)
+        found = self._state.find_shared(place.name) or revive(self._ircd, place.name)
+        return found or Channel(place.name, place.made_at)
 
     def _note_kick(self, known: KnownStanding) -> None:
         """Somebody may have been put out of a channel that, as far as is known here, they are in."""
-        user, channel = self._state.find_named(known.nick), self._state.find_shared(known.name)
-        standing = self._state.standing_of(known.nick, known.name)
+        user, channel = self._state.signed_on.get(known.who), self._state.find_shared(known.name)
+        standing = self._state.standing_of(known.who, known.name)
         is_news = known.kicked > standing.kicked
         is_out = standing.kick(known.kicked)
         is_member = channel is not None and user in channel.members
@@ -165,20 +184,16 @@ class Arriving:
             self._bring_about(Kicked(self._speaker, channel, user, KICKED_MEANWHILE))
             tell_kicked(self._ircd, user, channel, self._speaker.mask, KICKED_MEANWHILE)
         if is_news:
-            self._pass_on(known.name, [standing_line(known.name, known.nick, standing)])
+            self._pass_on(known.name, [standing_line(known.name, known.who, standing)])
 
     def _merge_all(self) -> None:
         changes: dict[Folded, list[Given | Set]] = {}
         for standing in self._known.standings:
             of_channel = changes.setdefault(fold(standing.name), [])
-            of_channel += (
-                Given(standing.nick, status, *value) for status, value in standing.statuses.items()
-            )
+            of_channel += (Given(standing.who, status, *value) for status, value in standing.statuses.items())
         for key in changes.keys() | self._known.channels.keys():
             known = self._known.channels.get(key, KnownChannel(key))
-            channel = self._state.find_shared(key)
-            if channel is None or channel.key != key:
-                channel = self._state.find_left(known.name)
+            channel = self._state.find_shared(key) or self._state.find_left(known.name)
             self._merge(channel, [*changes.get(key, ()), *known.settings], known.made_anew)
 
     def _merge(self, channel: Channel, changes: Iterable[Given | Set], made_anew: Stamp) -> None:

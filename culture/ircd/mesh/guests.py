@@ -10,7 +10,7 @@ from culture.ircd.mesh.lines import KnownUser, setting_line, settings_of
 from culture.ircd.monitoring import tell_offline, tell_online
 from culture.ircd.record import Moment
 from culture.ircd.state import State
-from culture.ircd.user import UNNAMED, User, UserMode
+from culture.ircd.user import UNNAMED, SignOn, User, UserMode
 from culture.names import fold
 from culture.protocol.line import format_line
 from culture.protocol.render import Rendered
@@ -32,7 +32,7 @@ def add_guest(ircd: "Ircd", server: str, known: KnownUser) -> User:
         realname=known.realname,
         metadata=dict(known.metadata),
         server=server,
-        standings=ircd.state.early.take(fold(known.nick)) or {},
+        standings=ircd.state.early.take(SignOn(round(known.signed_on_at * 1000), server)) or {},
     )
     ircd.state.add_user(user)
     set_modes(ircd.state, user, known.modes)
@@ -50,6 +50,12 @@ def remove_guest(ircd: "Ircd", user: User, reason: str, into: Delivery | None = 
     """Whoever sees them sees them quit; history says nothing of it: where they are, they may not have."""
     ircd.bring_about(Quit(user, reason), ircd.new_id(), ircd.clock(), into)
     tell_offline(ircd, user.nick)
+
+
+def take_nick_from(ircd: "Ircd", user: User, reason: str, into: Delivery | None = None) -> None:
+    """They have another by now, or are gone: their host tells of them again, or not."""
+    ircd.state.early.remember(ircd.state.sign_on_of(user), user.standings)
+    remove_guest(ircd, user, reason, into)
 
 
 def drop_if_unseen(ircd: "Ircd", user: User) -> None:

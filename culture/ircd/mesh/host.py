@@ -14,7 +14,7 @@ from culture.names import Folded, fold
 from culture.protocol.happening import SEEN, SPOKEN, Happening
 from culture.protocol.line import MalformedLine
 
-TOLD_AGAIN: Final = (SPOKEN | SEEN) - {"RENAME"}
+TOLD_AGAIN: Final = SPOKEN | SEEN
 """What clients are told that happened while a host was away for a moment. For all else, and for those who did
 not see the host all the while, there is the snapshot that follows."""
 
@@ -55,11 +55,14 @@ class MeshHost:
         self._ircd.record.took(taken)
         if is_replayed and taken.command not in TOLD_AGAIN:
             return
-        if self._is_shown(taken.origin) or (taken.to and not is_replayed):
+        if self._is_shown(taken.origin) or (taken.to and not is_replayed) or taken.command == "RENAME":
             self._taking.carry_out(taken, is_replayed=is_replayed)
 
     def write_down(self, happening: Happening) -> None:
         self._ircd.record.took(self._localized(happening))
+        if happening.command == "RENAME" and happening.origin:
+            # Who was in the channel then, and is here, has not gone with it yet.
+            self._taking.carry_out(happening, is_replayed=True)
 
     def lost(self, origins: Sequence[str], between: tuple[str, str]) -> None:
         told = Delivery(is_recorded=False)

@@ -17,7 +17,7 @@ from culture.ircd.stamps import (
     parse_stamp,
 )
 from culture.ircd.state import State
-from culture.ircd.user import User
+from culture.ircd.user import SignOn, User, format_sign_on, parse_sign_on
 from culture.names import Folded, fold
 from culture.protocol.line import Line, MalformedLine, format_line, parse_line
 
@@ -68,7 +68,7 @@ class KnownStanding:
     """What somebody was given in a channel, and when they were put out of it."""
 
     name: str
-    nick: str
+    who: SignOn
     kicked: Stamp
     statuses: dict[Status, tuple[Stamp, bool]]
 
@@ -121,7 +121,7 @@ def snapshot_lines(state: State, origin: str, only: frozenset[Folded] | None) ->
     for channel in state.shared_channels():
         if _is_within(channel, only):
             lines += channel_lines(channel)
-            lines += _standing_lines(state, channel)
+            lines += (line for user in state.users.values() for line in standing_lines(state, user, channel))
     return lines
 
 
@@ -129,33 +129,36 @@ def _is_within(channel: Channel, only: frozenset[Folded] | None) -> bool:
     return not channel.is_local and (only is None or channel.key in only)
 
 
-def _standing_lines(state: State, channel: Channel) -> Iterator[str]:
-    """Of who was given anything in a channel, or was put out of it."""
-    for user in state.users.values():
-        standing = user.standings.get(channel.key)
-        if standing is not None and (standing.statuses or standing.kicked > NEVER):
-            yield standing_line(channel.name, user.nick, standing)
+def standing_lines(state: State, user: User, channel: Channel) -> Iterator[str]:
+    """One, if somebody was given anything in a channel, or was put out of it."""
+    standing = user.standings.get(channel.key)
+    if standing is not None and (standing.statuses or standing.kicked > NEVER):
+        yield standing_line(channel.name, state.sign_on_of(user), standing)
 
 
 def user_lines(user: User, state: State, within: Iterable[Channel]) -> Iterator[str]:
     who = (user.nick, user.username, user.host, user.account or "*", "+" + "".join(sorted(user.modes)))
-    yield format_line("USER", *who, str(int(user.signed_on_at * 1000)), user.realname, trailing=True)
+    yield format_line("USER", *who, str(round(user.signed_on_at * 1000)), user.realname, trailing=True)
     if user.away is not None:
         yield format_line("AWAY", user.nick, user.away, trailing=True)
     for key, value in state.metadata.of(user).items():
         yield format_line("META", user.nick, key, value, trailing=True)
     for channel in within:
-        standing = user.standing_in(channel)
-        made = str(int(standing.made_at * 1000))
-        yield format_line("IN", channel.name, user.nick, made, format_stamp(standing.joined))
+        yield place_line(user, channel)
 
 
-def standing_line(name: str, nick: str, standing: Standing) -> str:
+def place_line(user: User, channel: Channel) -> str:
+    standing = user.standing_in(channel)
+    made = str(int(standing.made_at * 1000))
+    return format_line("IN", channel.name, user.nick, made, format_stamp(standing.joined))
+
+
+def standing_line(name: str, who: SignOn, standing: Standing) -> str:
     given = [
         f"{status}{'+' if present else '-'}{format_stamp(stamp)}"
         for status, (stamp, present) in standing.statuses.items()
     ]
-    return format_line("STAND", name, nick, format_stamp(standing.kicked), *given)
+    return format_line("STAND", name, format_sign_on(who), format_stamp(standing.kicked), *given)
 
 
 def channel_lines(channel: Channel) -> Iterator[str]:
@@ -215,6 +218,22 @@ def read_lines(lines: Sequence[str]) -> Known:
     return known
 
 
+def read_members(text: str) -> tuple[Known, dict[Folded, KnownPlace]]:
+    """Who is in one channel, and what they are there, as lines of a snapshot. Raises ValueError."""
+    known, places = Known(), dict[Folded, KnownPlace]()
+    for line in [parse_line(line) for line in text.split("\n") if line]:
+        if line.command == "IN":
+            places[fold(line.params[1])] = _place(line)
+        else:
+            _read_standing(known, line)
+    return known, places
+
+
+def _place(line: Line) -> KnownPlace:
+    name, _, made, joined = line.params
+    return KnownPlace(name, int(made) / 1000, parse_stamp(joined))
+
+
 def _read_user(known: Known, line: Line) -> None:
     nick, username, host, account, modes, signed_on, realname = line.params
     known.users[fold(nick)] = KnownUser(
@@ -239,17 +258,16 @@ def _read_metadata(known: Known, line: Line) -> None:
 
 
 def _read_place(known: Known, line: Line) -> None:
-    name, nick, made, joined = line.params
-    place = KnownPlace(name, int(made) / 1000, parse_stamp(joined))
-    known.users[fold(nick)].places[fold(name)] = place
+    name, nick, _, _ = line.params
+    known.users[fold(nick)].places[fold(name)] = _place(line)
 
 
 def _read_standing(known: Known, line: Line) -> None:
-    name, nick, kicked, *given = line.params
+    name, who, kicked, *given = line.params
     statuses = {
         Status(each[0]): (parse_stamp(each[2:]), each[1] == "+") for each in given if each[0] in STATUSES
     }
-    known.standings.append(KnownStanding(name, nick, parse_stamp(kicked), statuses))
+    known.standings.append(KnownStanding(name, parse_sign_on(who), parse_stamp(kicked), statuses))
 
 
 def _read_channel(known: Known, line: Line) -> None:

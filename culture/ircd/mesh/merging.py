@@ -16,13 +16,13 @@ from culture.ircd.mesh.lines import METADATA, Set, setting_line, settings_of, st
 from culture.ircd.modes import MOST_PARAMETERS, Effective
 from culture.ircd.stamps import NEVER, TOPIC, Stamp
 from culture.ircd.text import room_behind
-from culture.ircd.user import User
+from culture.ircd.user import SignOn, User
 
 
 class Given(NamedTuple):
     """A member got a status, or lost it."""
 
-    nick: str
+    who: SignOn
     status: Status
     stamp: Stamp
     is_set: bool
@@ -82,11 +82,9 @@ class Merge:
 
     def _give(self, given: Given) -> None:
         state, status = self._ircd.state, given.status
-        standing = state.standing_of(given.nick, self._channel.name)
-        user = state.find_named(given.nick)
-        if not standing.give(status, given.stamp, present=given.is_set) or user is None:
-            return
-        self.news.append(standing_line(self._channel.name, user.nick, standing))
+        standing = state.standing_of(given.who, self._channel.name)
+        if standing.give(status, given.stamp, present=given.is_set) and given.who in state.signed_on:
+            self.news.append(standing_line(self._channel.name, given.who, standing))
 
     def _put(self, setting: Set) -> None:
         if setting.kind == TOPIC:

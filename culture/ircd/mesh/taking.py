@@ -37,22 +37,23 @@ from culture.ircd.mesh.guests import (
     revive,
     set_modes,
     show_statuses,
+    take_nick_from,
     tell_kicked,
     tell_known,
     user_of,
 )
-from culture.ircd.mesh.lines import METADATA, KnownUser, Set, read_lines, standing_line
+from culture.ircd.mesh.lines import METADATA, KnownUser, Set, read_lines, read_members, standing_line
 from culture.ircd.mesh.merging import Given, Merge
-from culture.ircd.mesh.renaming import take_rename
+from culture.ircd.mesh.renaming import TakenRename
 from culture.ircd.monitoring import tell_offline, tell_online
 from culture.ircd.publishing import tell_watchers
 from culture.ircd.spoken import hearers, spoken
 from culture.ircd.stamping import split_changes
 from culture.ircd.stamps import TOPIC, Stamp, parse_stamp
 from culture.ircd.text import LINE_BYTES, fragments_of, size
-from culture.ircd.user import User
+from culture.ircd.user import NOBODY, SignOn, User, parse_sign_on
 from culture.names import Folded, fold
-from culture.protocol.happening import STAMP_TAG, Happening
+from culture.protocol.happening import NAMED_TAG, STAMP_TAG, Happening
 from culture.protocol.line import MalformedLine
 from culture.protocol.mentions import TAG as MENTIONS_TAG
 
@@ -99,7 +100,7 @@ class Taking:
 
     def _said(self, it: Happening, command: SpeechCommand) -> None:
         name = it.target.lstrip("".join(_SIGNS))
-        target = self._state.find_shared(name) if name.startswith("#") else self._here(it.target)
+        target = self._state.find_addressed(name) if name.startswith("#") else self._here(it.target)
         if target is None:
             return
         sender = self._source(it)
@@ -114,7 +115,8 @@ class Taking:
             call_absent(self._ircd, sender, target, tuple(user for user in called if user is not None))
 
     def _redact(self, it: Happening) -> None:
-        target = self._state.find_shared(it.target) if it.target.startswith("#") else self._here(it.target)
+        is_channel = it.target.startswith("#")
+        target = self._state.find_addressed(it.target) if is_channel else self._here(it.target)
         if target is not None:
             name = target.name if isinstance(target, Channel) else target.nick
             self._bring_about(it, Redacted(self._source(it), target, name, it.params[0], it.text, it.ends))
@@ -183,7 +185,11 @@ class Taking:
         entering = self._entering.pop(it.origin, None)
         if entering is None or entering.key != fold(it.target):
             entering = None
-        user = self._known(it) or self._introduce(it)
+        [who] = self._named(it, [it.source.partition("!")[0]])
+        if who.host not in (it.origin, NOBODY.host):
+            raise ValueError("it is about a user of another host")
+        # What is told again may be older than the nick that they have here.
+        user = self._state.signed_on.get(who) or self._introduce(it, who)
         channel = self._channel_to_join(it, entering)
         standing, stamp = user.standing_in(channel), _stamp(it)
         if not standing.join(stamp) or user in channel.members:
@@ -198,9 +204,6 @@ class Taking:
 
     def _channel_to_join(self, it: Happening, entering: Entering | None) -> Channel:
         """There is one, or everybody has left it here and not there, or it is new."""
-        if entering is not None and entering.is_maker:
-            # Its host knows of no other, so it is not one that was called so before.
-            self._state.former_names.take(fold(it.target))
         channel = self._state.find_shared(it.target) or revive(self._ircd, it.target)
         if channel is None:
             channel = Channel(it.target, it.at if entering is None else entering.made_at)
@@ -220,20 +223,19 @@ class Taking:
         self._drop_if_unseen(it, user)
 
     def _kick(self, it: Happening) -> None:
-        kicked, channel = self._state.find_named(it.params[0]), self._state.find_shared(it.target)
-        if channel is None:
-            return
-        standing = self._state.standing_of(it.params[0], channel.name)
+        [who], channel = self._named(it, it.params[:1]), self._channel(it)
+        kicked, standing = self._state.signed_on.get(who), self._state.standing_of(who, channel.name)
         is_out = standing.kick(_stamp(it))
         if self._is_replayed and standing.kicked == _stamp(it):
-            tell_known(self._ircd, channel.name, [standing_line(channel.name, it.params[0], standing)])
+            tell_known(self._ircd, channel.name, [standing_line(channel.name, who, standing)])
         if kicked is not None and is_out and kicked in channel.members:
             self._bring_about(it, Kicked(self._source(it), channel, kicked, it.text))
             tell_kicked(self._ircd, kicked, channel, it.source, it.text)
             self._drop_if_unseen(it, kicked)
 
     def _invite(self, it: Happening) -> None:
-        invited, channel = self._state.find_named(it.params[0]), self._state.find_shared(it.target)
+        [who], channel = self._named(it, it.params[:1]), self._state.find_shared(it.target)
+        invited = self._state.signed_on.get(who)
         if invited is not None and channel is not None:
             self._bring_about(it, Invited(self._source(it), channel, invited))
 
@@ -251,20 +253,18 @@ class Taking:
             self._bring_about(it, MetadataChanged(user, user, key, value))
 
     def _set(self, it: Happening, setting: Set) -> None:
-        if (channel := self._state.find_shared(it.target)) is not None:
-            self._merge(it, channel, [setting])
+        self._merge(it, self._channel(it), [setting])
 
     def _modes(self, it: Happening) -> None:
-        channel = self._state.find_shared(it.target)
-        if channel is None:
-            return
-        stamp = _stamp(it)
-        changes = split_changes(ModesChanged(self._source(it), channel, it.params[0], it.params[1:]))
+        channel = self._channel(it)
+        stamp, source = _stamp(it), self._source(it)
+        changes = split_changes(ModesChanged(source, channel, it.params[0], it.params[1:]))
+        named = iter(self._named(it, [param for _, letter, param in changes if letter in STATUSES]))
         self._merge(
             it,
             channel,
             [
-                Given(param, Status(letter), stamp, adding)
+                Given(next(named), Status(letter), stamp, adding)
                 if letter in STATUSES
                 else _setting(adding, letter, param, stamp, it)
                 for adding, letter, param in changes
@@ -286,9 +286,19 @@ class Taking:
         Arriving(self._ircd, it.origin, known, self._ircd.delivery).merge_news()
 
     def _rename_channel(self, it: Happening) -> None:
-        take_rename(self._ircd, it, self._source(it))
+        TakenRename(self._ircd, it, self._source(it), _stamp(it), is_replayed=self._is_replayed).carry_out()
+
+    def _members(self, it: Happening) -> None:
+        known, places = read_members(it.text)
+        if not known.names | {fold(place.name) for place in places.values()} <= {fold(it.target)}:
+            raise ValueError("it is about another channel")
+        Arriving(self._ircd, it.origin, known, self._ircd.delivery).place(it.target, places, *it.params)
 
     # Inside.
+
+    def _channel(self, it: Happening) -> Channel:
+        """Where it was, or what is left of it: its members may have another name for it by now."""
+        return self._state.find_shared(it.target) or self._state.find_left(it.target)
 
     def _bring_about(self, it: Happening, event: Change) -> None:
         self._ircd.bring_about(event, it.id, it.at)
@@ -297,6 +307,16 @@ class Taking:
         """Who it was, if that is somebody of the host that says so, which knows their nick."""
         user = self._state.find_user(it.source.partition("!")[0])
         return user if user is not None and user.server == it.origin else None
+
+    def _named(self, it: Happening, nicks: Sequence[str]) -> list[SignOn]:
+        """Whom it is about. What was written down before hosts said so has only nicks."""
+        if NAMED_TAG in it.tags:
+            named = [*map(parse_sign_on, it.tags[NAMED_TAG].split(","))]
+            if len(named) != len(nicks):
+                raise ValueError("it names more, or fewer")
+            return named
+        users = map(self._state.find_named, nicks)
+        return [NOBODY if user is None else self._state.sign_on_of(user) for user in users]
 
     def _here(self, nick: str) -> User | None:
         """Somebody who is connected to this host."""
@@ -307,10 +327,13 @@ class Taking:
         """Who it was; a bridge speaks for people who are on no host."""
         return self._known(it) or _stranger(it)
 
-    def _introduce(self, it: Happening) -> User:
+    def _introduce(self, it: Happening, sign_on: SignOn) -> User:
         """Somebody of whom only this is known: what a link is limited to does not tell who else is there."""
         who = user_of(it.source)
-        known = KnownUser(who.nick, who.username, who.host, it.account, "", it.at, who.nick)
+        if (other := self._known(it)) is not None:
+            take_nick_from(self._ircd, other, "")
+        about = ("", sign_on.at_ms / 1000, who.nick)
+        known = KnownUser(who.nick, who.username, who.host, it.account, *about)
         return add_guest(self._ircd, it.origin, known)
 
     def _drop_if_unseen(self, it: Happening, user: User) -> None:
@@ -347,6 +370,7 @@ _TABLE: Final[dict[str, Callable[[Taking, Happening], None]]] = {
     "KILL": Taking._kill,
     "KNOWN": Taking._known_elsewhere,
     "LEFT": Taking._part,
+    "MEMBERS": Taking._members,
     "META": Taking._metadata,
     "MODE": Taking._modes,
     "NAMED": Taking._rename_user,

@@ -28,12 +28,12 @@ def test_a_connection_that_says_it_is_a_host_is_handed_over_with_its_secret():
     host = Host("spark")
     thor = host.network.connect()
 
-    thor.send("PASS secret", "SERVER thor 1 :Thor", "LINK 1 1 1 *", "PRIVMSG #ops :hello")
+    thor.send("PASS secret", "SERVER thor 1 :Thor", "LINK 2 1 1 *", "PRIVMSG #ops :hello")
 
     assert host.introductions == [(thor.session, "secret")]
     assert thor.session.phase is Phase.LINKED
     assert thor.session.password == ""
-    assert host.asked == [("received", "LINK 1 1 1 *"), ("received", "PRIVMSG #ops :hello")]
+    assert host.asked == [("received", "LINK 2 1 1 *"), ("received", "PRIVMSG #ops :hello")]
     assert thor.lines() == []
 
 
@@ -84,7 +84,7 @@ def test_links_and_map_show_the_hosts_and_lusers_counts_them():
         ":spark 364 spark-ori thor spark :1 thor of the lab",
         ":spark 365 spark-ori * :End of /LINKS list",
         ":spark 364 spark-ori thor spark :1 thor of the lab",
-        ":spark 365 spark-ori * :End of /LINKS list",
+        ":spark 365 spark-ori th* :End of /LINKS list",
         ":spark 015 spark-ori :spark (1 user)",
         ":spark 015 spark-ori :|- orin (0 users)",
         ":spark 015 spark-ori :`- thor (1 user)",
@@ -93,7 +93,7 @@ def test_links_and_map_show_the_hosts_and_lusers_counts_them():
         ":spark 252 spark-ori 0 :operator(s) online",
         ":spark 253 spark-ori 0 :unknown connection(s)",
         ":spark 254 spark-ori 0 :channels formed",
-        ":spark 255 spark-ori :I have 1 clients and 0 servers",
+        ":spark 255 spark-ori :I have 1 clients and 2 servers",
         ":spark 265 spark-ori 1 1 :Current local users 1, max 1",
         ":spark 266 spark-ori 2 2 :Current global users 2, max 2",
     ]

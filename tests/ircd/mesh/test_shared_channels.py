@@ -108,6 +108,55 @@ def test_a_kick_finds_who_has_another_nick_by_now():
     assert mesh["spark"].picture() == mesh["thor"].picture()
 
 
+def test_a_kick_does_not_hit_who_has_the_nick_by_now():
+    mesh, ori, bo = two_in_ops()
+    cy = mesh["thor"].client("cy", "#ops")
+    mesh.settle()
+
+    bo.send("NICK thor-b2")
+    cy.send("NICK thor-bo")
+    ori.send("KICK #ops thor-bo :out")
+    mesh.settle()
+
+    assert bo.lines()[-1] == ":spark-ori!ori@spark KICK #ops thor-b2 :out"
+    members = mesh["spark"].ircd.state.channels["#ops"].members
+    assert sorted(user.nick for user in members) == ["spark-ori", "thor-bo"]
+    assert mesh["spark"].picture() == mesh["thor"].picture()
+
+
+def test_who_gets_a_status_keeps_it_whatever_their_nick_is_where_it_arrives():
+    mesh = Mesh("spark", "thor", "orin")
+    ori = mesh["spark"].client("ori", "#ops")
+    mesh.settle()
+    bo, cy = mesh["thor"].client("bo", "#ops"), mesh["thor"].client("cy", "#ops")
+    mesh.settle()
+
+    bo.send("NICK thor-b2")
+    cy.send("NICK thor-bo")
+    mesh.arrive("thor", "orin")
+    ori.send("MODE #ops +v thor-bo")
+    mesh.settle()
+
+    for host in mesh.hosts.values():
+        channel = host.ircd.state.channels["#ops"]
+        assert [user.nick for user, held in channel.members.items() if "v" in held] == ["thor-b2"]
+
+
+def test_what_is_said_of_somebody_whom_no_host_told_of_yet_is_theirs_when_they_come():
+    mesh = Mesh("spark", "thor", "orin")
+    ori = mesh["spark"].client("ori", "#ops")
+    mesh.settle()
+    bo = mesh["thor"].client("bo", "#ops")
+    mesh.arrive("thor", "spark")
+
+    ori.send("MODE #ops +v thor-bo")
+    mesh.arrive("spark", "orin")
+    bo.send("NICK thor-b2")
+    mesh.settle()
+
+    assert mesh["spark"].picture() == mesh["thor"].picture() == mesh["orin"].picture()
+
+
 def test_a_kick_that_comes_too_late_does_not_hit_who_came_back_since():
     mesh, ori, bo = two_in_ops()
 

@@ -29,6 +29,8 @@ class Reader:
                 self._quit(line)
             case "NICK":
                 self._rename(line)
+            case "RENAME":
+                self.members[line.params[1].lower()] = self.members.pop(line.params[0].lower())
             case "PRIVMSG" if line.params[0].startswith("#"):
                 self.messages.append((line.params[0].lower(), line.tags["msgid"]))
 

@@ -10,7 +10,8 @@ from support.mesh.invariants import violations
 from support.mesh.world import Machine, Process, Wire, World
 
 HOSTS = ("spark", "thor", "orin", "juno", "mars", "vega")
-CHANNELS = ("#a", "#b", "#c", "#local-x")
+SHARED = ("#a", "#b", "#c")
+CHANNELS = (*SHARED, "#local-x")
 LIMITS = (frozenset({Folded("#a")}), frozenset({Folded("#a"), Folded("#b")}))
 HEALING_S = 7.0
 HEALINGS = 12
@@ -153,6 +154,7 @@ def _rule(random: Random, nick: str, channel: str, other: str) -> Step:
         ("KICK", nick, channel, whom, f"reason {number}"),
         ("MODE", nick, "#local-x", "+L"),
         ("INVITE", nick, whom, channel),
+        ("RENAME", nick, random.choice(SHARED), random.choice((*SHARED, "#d")), f"reason {number}"),
         ("AWAY", nick, random.choice((f"away {number}", ""))),
         ("SETNAME", nick, f"name {number}"),
         ("MODE", nick, nick, random.choice(("+i", "-i", "+B"))),

@@ -205,8 +205,9 @@ class ServerHost:
     def _arrive(self, nick: str) -> None:
         session = self.ircd.connect(self.name, "client")
         self.clients[session] = Reader()
+        caps = f"{CAPS} draft/channel-rename" if nick.endswith("-bo") else CAPS
         for line in (
-            f"CAP REQ :{CAPS}",
+            f"CAP REQ :{caps}",
             f"NICK {nick}",
             f"USER {nick.partition('-')[2]} 0 * :{nick}",
             "CAP END",
