@@ -7,6 +7,8 @@ from typing import NewType
 Folded = NewType("Folded", str)
 """A name in the form in which names are compared. Only `fold` makes one."""
 
+SIGNS = "@%+"
+"""In front of a channel: those in it who are written to, by their standing."""
 NICK_CHARS = r"A-Za-z0-9_\-\[\]\\`^{}|"
 
 # RFC 2812 section 2.3.1, with the length left to the server's limits.

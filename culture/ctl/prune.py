@@ -3,10 +3,12 @@
 import argparse
 import sys
 import time
+from pathlib import Path
 
 from culture.config.skills import ChannelRetention, HistoryConfig
 from culture.ctl.history import add_config_argument, configured
 from culture.names import fold
+from culture.store import urls
 from culture.store.history.archive import FILE
 from culture.store.history.keeping import opened
 from culture.store.history.pruning import Rule, prune
@@ -18,18 +20,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     config, directory = configured(options)
-    if not (directory / FILE).exists():
-        # The server never ran, or remembers nothing.
-        return 0
-    with opened(directory) as connection:
-        gone = prune(
-            connection,
-            _rule(config.history),
-            {fold(each.name): _rule(each) for each in config.history.channels},
-            time.time(),
-        )
-    print(f"{gone} events of history removed", file=sys.stderr)
+    # What is not there is of a server that never ran, or does not remember it.
+    if (directory / FILE).exists():
+        _prune_events(directory, config.history)
+    if (links := directory.parent / urls.DIRECTORY / urls.FILE).exists():
+        _prune_links(links.parent, config.history)
     return 0
+
+
+def _prune_events(directory: Path, keep: HistoryConfig) -> None:
+    channels = {fold(each.name): _rule(each) for each in keep.channels}
+    with opened(directory) as connection:
+        gone = prune(connection, _rule(keep), channels, time.time())
+    print(f"{gone} events of history removed", file=sys.stderr)
+
+
+def _prune_links(directory: Path, keep: HistoryConfig) -> None:
+    channels = {fold(each.name): each.keep_days for each in keep.channels}
+    gone = urls.Urls(directory).prune(keep.keep_days, channels, time.time())
+    print(f"{gone} mentions of links removed", file=sys.stderr)
 
 
 def _rule(keep: HistoryConfig | ChannelRetention) -> Rule:

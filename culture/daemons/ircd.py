@@ -111,7 +111,8 @@ async def _serve(
     async with asyncio.TaskGroup() as tasks:
         running = [
             tasks.create_task(driver.keep_time()),
-            tasks.create_task(keep_alive(notifier, interval_s, lambda: True)),
+            # What is said is written down in the loop, which feeds nobody while a write hangs.
+            tasks.create_task(keep_alive(notifier, interval_s, skills.is_alive)),
             tasks.create_task(keep_telling(notifier, lambda: driver.status)),
             tasks.create_task(_whenever(reload_asked, reload_now)),
         ]

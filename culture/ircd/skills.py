@@ -34,6 +34,12 @@ class Membership(NamedTuple):
     """Of `@%+` those who they are written to as: `@#ops` reaches its operators."""
 
 
+class Named(NamedTuple):
+    nick: str
+    end: str
+    """What `end_of` says."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asker:
     """Who sent a command, as things were when it was sent."""
@@ -51,6 +57,8 @@ class Asker:
     """All channels of the network that are secret, keyed or for invited people only."""
     nicks_are_owned: bool = True
     """Whether nobody else can take their nick when they are gone."""
+    named: Mapping[Folded, Named] = field(default_factory=dict)
+    """Those of the network whom the command names."""
 
 
 class Reply(NamedTuple):
@@ -127,6 +135,9 @@ class Skill:
     tokens: Sequence[str] = ()
     """What RPL_ISUPPORT says because of it."""
 
+    def start(self) -> None:
+        """The server starts: for the threads of the skill."""
+
     def remembered(self) -> Remembered:
         """Asked once, when the server starts."""
         return Remembered()
@@ -144,6 +155,10 @@ class Skill:
     def find(self, asker: Asker, target: str, msgid: str) -> Found | None:
         """A message that was said there, if the asker may read it. Runs in a thread, as commands do."""
         return None
+
+    def is_alive(self) -> bool:
+        """Whether its threads still work. Asked often; when one says no, the watchdog ends the server."""
+        return True
 
     def close(self) -> None:
         """The server stops."""
@@ -211,12 +226,22 @@ class Skills:
         found = (skill.find(asker, target, msgid) for skill in self._skills)
         return next((each for each in found if each is not None), None)
 
+    def is_alive(self) -> bool:
+        return all(self._is_alive(skill) for skill in self._skills)
+
     def close(self) -> None:
         for skill in self._skills:
             try:
                 skill.close()
             except Exception as error:
                 self._report(skill.name, error)
+
+    def _is_alive(self, skill: Skill) -> bool:
+        try:
+            return skill.is_alive()
+        except Exception as error:
+            self._report(skill.name, error)
+            return True
 
 
 NO_SKILLS: Final = Skills()

@@ -139,7 +139,7 @@ def guest_values(state: State, user: User) -> Values:
     return {"server": user.server, "lines": lines, "standings": standings}
 
 
-def restore_guest(ircd: Ircd, values: Values) -> None:
+def restore_guest(ircd: Ircd, values: Values) -> User:
     """Into channels that are there already. Nobody is told: to clients they never left."""
     [known] = read_lines(values["lines"]).users.values()
     user = add_guest(ircd, values["server"], known)
@@ -149,6 +149,7 @@ def restore_guest(ircd: Ircd, values: Values) -> None:
         if channel is not None and not channel.is_local:
             channel.let_in(user, user.standing_in(channel).held)
             user.channels[key] = channel
+    return user
 
 
 def drop_empty_channels(state: State) -> None:

@@ -5,6 +5,7 @@ process that takes up what a crash left never contradicts what clients saw.
 """
 
 import asyncio
+import itertools
 import logging
 import socket
 import struct
@@ -35,6 +36,8 @@ in one variable of the environment, which has no room for long ones (execve(2), 
 PAUSE_S: Final = 0.02
 """Between two messages to the manager: what it does for each costs more than what it does for each socket."""
 LEAVING_S: Final = 2.0
+SPOKE_EVERY_S: Final = 60.0
+"""How often it is written who spoke meanwhile. After a crash idle times are off by so much at the most."""
 _SO_COOKIE: Final = 57  # socket(7); Python does not name it
 _COOKIE: Final = struct.Struct("Q")
 
@@ -68,6 +71,7 @@ class Keeper:
         """It could not be written; it is tried again with the next tick."""
         self._is_failure_told = False
         self._is_pausing = False
+        self._spoke_put_at = 0.0
 
     def opened(self, connection: Connection) -> None:
         wire: Wire | None = connection.transport.get_extra_info("wire")
@@ -110,6 +114,9 @@ class Keeper:
         if not self._is_whole:
             self._is_failing = False
             self._replace()
+        elif self._ircd.clock() - self._spoke_put_at >= SPOKE_EVERY_S:
+            self._put_spoke_at(self._spoke_put_at)
+            self._append()
 
     def leave(self) -> bool:
         """Write all that another process needs to go on as if nothing was. Whether it is all there."""
@@ -191,8 +198,17 @@ class Keeper:
             if self._put_session(session, kept):
                 for kind, value in kept.halves(in_order=in_order).items():
                     self._file.put(kind, kept.key, value)
-                if in_order:
-                    self._file.put("spoke_at", kept.key, session.user.spoke_at)
+        self._put_spoke_at(0.0)
+
+    def _put_spoke_at(self, since: float) -> None:
+        """Of those who spoke since then."""
+        self._spoke_put_at = self._ircd.clock()
+        for session, kept in self._kept.items():
+            if session.user.spoke_at >= since:
+                self._file.put("spoke_at", kept.key, session.user.spoke_at)
+        for guest in itertools.chain.from_iterable(self._ircd.state.guests.values()):
+            if guest.spoke_at >= since:
+                self._file.put("guest_spoke_at", guest.key, guest.spoke_at)
 
     def _put_session(self, session: Session, kept: "KeptConnection") -> bool:
         """Whether it still is one."""
@@ -204,7 +220,7 @@ class Keeper:
         return True
 
     def _forget(self, kept: "KeptConnection") -> None:
-        for kind in ("session", "half", "lost", "torn"):
+        for kind in ("session", "half", "lost", "torn", "spoke_at"):
             self._file.put(kind, kept.key, None)
 
     def _put_channel(self, key: Folded) -> None:
@@ -213,8 +229,11 @@ class Keeper:
 
     def _put_guest(self, nick: Folded) -> None:
         user = self._ircd.state.users.get(nick)
-        is_guest = user is not None and bool(user.server)
-        self._file.put("guest", nick, guest_values(self._ircd.state, user) if user and is_guest else None)
+        if user is not None and user.server:
+            self._file.put("guest", nick, guest_values(self._ircd.state, user))
+        else:
+            self._file.put("guest", nick, None)
+            self._file.put("guest_spoke_at", nick, None)
 
     def _put_account(self, account: Folded) -> None:
         self._file.put("account", account, account_values(self._ircd.state, account))

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from culture.ircd.session import Session
@@ -15,6 +15,7 @@ from culture.ircd.snapshot import (
     restore_guest,
     restore_session,
 )
+from culture.ircd.user import User
 from culture.names import fold
 from culture.net.connection import Connection
 from culture.net.driver import Driver
@@ -91,10 +92,9 @@ class _Restoring:
             key: restore_session(self._ircd, values, in_order=in_order)
             for key, values in self._kept.of("session").items()
         }
-        for values in self._kept.of("guest").values():
-            restore_guest(self._ircd, values)
-        for key, spoke_at in self._kept.of("spoke_at").items():
-            sessions[key].user.spoke_at = spoke_at
+        guests = {key: restore_guest(self._ircd, values) for key, values in self._kept.of("guest").items()}
+        self._restore_idle("spoke_at", {key: session.user for key, session in sessions.items()})
+        self._restore_idle("guest_spoke_at", guests)
         drop_empty_channels(state)
         here = by_cookie.keys() - _lost(self._kept, by_cookie)
         connections = {
@@ -107,6 +107,11 @@ class _Restoring:
         for key, (bottom, connection) in connections.items():
             self._feed(by_cookie[key], key, bottom, connection)
         self._driver.wake()
+
+    def _restore_idle(self, kind: str, users: Mapping[str, User]) -> None:
+        for key, spoke_at in self._kept.of(kind).items():
+            if key in users:
+                users[key].spoke_at = spoke_at
 
     def _connect(self, key: str, session: Session, passed: Passed) -> tuple[asyncio.Protocol, Connection]:
         values = self._kept.of("session")[key]

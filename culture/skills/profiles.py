@@ -5,7 +5,8 @@ from pathlib import Path
 
 from culture.ircd.skills import Happening, Remembered, Skill
 from culture.skills.behind import Behind
-from culture.store.profiles import Profiles, Published, Read
+from culture.store.damage import set_aside_if_damaged
+from culture.store.profiles import FILE, Profiles, Published, Read
 
 
 class ProfilesSkill(Skill):
@@ -13,6 +14,7 @@ class ProfilesSkill(Skill):
     wants = frozenset({"MARKREAD", "METADATA"})
 
     def __init__(self, directory: Path, *, report: Callable[[str], None] = lambda text: None) -> None:
+        set_aside_if_damaged(directory / FILE, report)
         self._profiles = Profiles(directory)
         self._behind = Behind("what accounts have read and publish", self._profiles.add, report)
 

@@ -31,38 +31,22 @@ class Place:
 
 def _history(place: Place) -> Skill:
     archive = Archive(place.directory, is_synced=place.config.history.sync, report=place.report)
-    archive.start()
     semantic = open_semantic(archive, place.report) if place.config.history.semantic else None
-    if semantic is not None:
-        semantic.start()
     return History(archive, place.config.name, semantic)
 
 
 def _logger(place: Place) -> Skill:
     config = place.config.logger
     directory = Path(config.directory) if config.directory else place.directory
-    logger = Logger(directory, report=place.report, commit_every_s=config.commit_interval_s)
-    logger.start()
-    return logger
-
-
-def _profiles(place: Place) -> Skill:
-    profiles = ProfilesSkill(place.directory, report=place.report)
-    profiles.start()
-    return profiles
-
-
-def _urlindex(place: Place) -> Skill:
-    urlindex = UrlIndex(place.directory, report=place.report)
-    urlindex.start()
-    return urlindex
+    every_s = config.commit_interval_s
+    return Logger(directory, place.directory, report=place.report, commit_every_s=every_s)
 
 
 SKILLS: dict[str, Callable[[Place], Skill]] = {
     "history": _history,
     "logger": _logger,
-    "profiles": _profiles,
-    "urlindex": _urlindex,
+    "profiles": lambda place: ProfilesSkill(place.directory, report=place.report),
+    "urlindex": lambda place: UrlIndex(place.directory, report=place.report),
 }
 
 
@@ -77,6 +61,8 @@ def open_skills(
         make = SKILLS.get(name) or _of_module(name)
         directory = state_dir / name.replace(":", ".")
         skills.append(make(Place(directory, config, report)))
+    for skill in skills:
+        skill.start()
     return Skills(skills, report_error)
 
 

@@ -7,24 +7,28 @@ from typing import Final
 
 from culture.ircd.failures import Failure
 from culture.ircd.skills import Asker, Happening, Replies, Reply, Skill, SkillCommand
-from culture.names import fold, is_channel
+from culture.names import is_channel
 from culture.protocol.render import format_time
 from culture.skills.behind import Behind
-from culture.store.urls import Link, Shared, Urls
+from culture.store.damage import set_aside_if_damaged
+from culture.store.urls import FILE, Reader, Redacted, Renamed, Shared, Urls
 
 MOST: Final = 100
 """Links in one answer, the newest."""
 URL_BYTES: Final = 400
 """Longer ones fit in no answer."""
 _URL = re.compile(r"\bhttps?://[^\s<>\"\x00-\x1f\x7f]+", re.IGNORECASE)
+_OF_OLD_ONES: Final = frozenset({"REDACT", "RENAME"})
+"""What becomes of links that were shared before."""
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 
 
 class UrlIndex(Skill):
     name = "urlindex"
-    wants = frozenset({"PRIVMSG", "NOTICE"})
+    wants = frozenset({"PRIVMSG", "NOTICE", "REDACT", "RENAME"})
 
     def __init__(self, directory: Path, *, report: Callable[[str], None] = lambda text: None) -> None:
+        set_aside_if_damaged(directory / FILE, report)
         self._urls = Urls(directory)
         self._behind = Behind("the index of links", self._add, report)
         self.commands = {"URLS": SkillCommand(self._answer)}
@@ -33,25 +37,25 @@ class UrlIndex(Skill):
         self._behind.start()
 
     def observe(self, happened: Sequence[Happening]) -> None:
-        if likely := [each for each in happened if "://" in each.text]:
+        if likely := [each for each in happened if "://" in each.text or each.command in _OF_OLD_ONES]:
             self._behind.put(likely)
 
     def close(self) -> None:
         self._behind.close()
 
     def _add(self, happened: Sequence[Happening]) -> None:
-        self._urls.add([link for each in happened for link in _shared(each)])
+        self._urls.add([change for each in happened for change in _changes(each)])
 
     def _answer(self, asker: Asker, params: Sequence[str]) -> Replies:
         """`URLS [<channel>] [:<term>]`"""
         self._behind.flush()
         channel, term = _parse(params)
-        found = [link for link in self._urls.find(channel, term) if _may_read(asker, link)]
+        members = {key: membership.channel_created_at for key, membership in asker.channels.items()}
         lines = [
             Reply(
                 "URLS",
                 (
-                    link.name,
+                    link.channel,
                     link.nick,
                     format_time(link.first_ms / 1000),
                     format_time(link.last_ms / 1000),
@@ -59,7 +63,7 @@ class UrlIndex(Skill):
                     link.url,
                 ),
             )
-            for link in found[:MOST]
+            for link in self._urls.find(Reader(members, asker.closed), channel, term, MOST)
         ]
         return [*lines, Reply("URLSEND", (channel or "*", "End of results"))]
 
@@ -79,12 +83,19 @@ def _trimmed(url: str) -> str:
     return url if len(url.encode()) <= URL_BYTES and len(url) > len("https://") else ""
 
 
-def _shared(happening: Happening) -> Iterator[Shared]:
-    if not happening.target.startswith("#"):
+def _changes(happening: Happening) -> Iterator[Shared | Redacted | Renamed]:
+    channel = happening.target
+    if not channel.startswith("#"):
         return
-    nick = happening.source.partition("!")[0]
-    for url in find_urls(happening.text):
-        yield Shared(url, happening.target, happening.is_public, nick, happening.at)
+    match happening.command:
+        case "REDACT":
+            yield Redacted(channel, happening.params[0])
+        case "RENAME":
+            yield Renamed(channel, happening.params[0])
+        case _:
+            nick = happening.source.partition("!")[0]
+            for url in find_urls(happening.text):
+                yield Shared(url, channel, happening.id, happening.is_public, nick, happening.at)
 
 
 def _parse(params: Sequence[str]) -> tuple[str | None, str]:
@@ -95,11 +106,3 @@ def _parse(params: Sequence[str]) -> tuple[str | None, str]:
     if params[0] != "*" and not is_channel(params[0]):
         raise Failure("INVALID_TARGET", params[0], text="That is no channel")
     return None if params[0] == "*" else params[0], params[1] if len(params) > 1 else ""
-
-
-def _may_read(asker: Asker, link: Link) -> bool:
-    key = fold(link.channel)
-    membership = asker.channels.get(key)
-    if membership is None:
-        return link.is_public and key not in asker.closed
-    return link.is_public or link.last_ms >= int(membership.channel_created_at * 1000)

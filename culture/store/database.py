@@ -20,6 +20,8 @@ BUSY_PAUSE_S = 0.01
 def transaction(path: Path) -> Iterator[sqlite3.Connection]:
     """All of it takes effect, or nothing."""
     with reading(path) as connection, connection:
+        # What is removed is not to be found in unused parts of the file.
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute("BEGIN IMMEDIATE")
         yield connection
 

@@ -51,13 +51,12 @@ class Profiles:
         return found
 
 
-def _statement(change: Read | Published) -> tuple[str, tuple[str, ...]]:
+def _statement(change: Read | Published) -> tuple[str, tuple[str | None, ...]]:
     account = fold(change.account)
     match change:
         case Read(_, target, timestamp):
             return "INSERT OR REPLACE INTO markers VALUES (?, ?, ?)", (account, fold(target), timestamp)
         case Published(_, key, None):
             return "DELETE FROM metadata WHERE account = ? AND key = ?", (account, key)
-        case Published(_, key, str(value)):
+        case Published(_, key, value):
             return "INSERT OR REPLACE INTO metadata VALUES (?, ?, ?)", (account, key, value)
-    raise AssertionError(change)

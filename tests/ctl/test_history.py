@@ -1,5 +1,6 @@
 """culturectl history and culturectl prune, as they are typed."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -13,6 +14,7 @@ import pytest
 from culture.protocol.happening import Happening
 from culture.store.history.archive import Archive
 from culture.store.history.reading import BEGINNING, END, View, find_place, window
+from culture.store.urls import Reader, Shared, Urls
 
 DAY_S = 86400
 NUMBERS = itertools.count(1)
@@ -99,6 +101,28 @@ def test_export_is_json_in_lines(place: Place):
     archive.close()
 
 
+def test_a_restore_without_room_changes_nothing(small_disk: Path, tmp_path: Path):
+    place = Place(tmp_path)
+    place.directory = small_disk / "state" / "history"
+    place.config.write_text(f"state_dir: {small_disk}/state\n")
+    archive = Archive(place.directory)
+    archive.append([said("y" * 400 + str(number)) for number in range(500)])
+    copy = tmp_path / "copy.db"
+    assert place.type("history", "backup", str(copy)).returncode == 0
+    archive.close()
+    ballast = small_disk / "ballast"
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(b"x" * 4096):
+            pass
+    full = place.type("history", "restore", str(copy))
+    assert full.returncode == 69
+    assert full.stderr == f"culturectl: cannot write to '{place.directory}': No space left on device\n"
+    ballast.unlink()
+    again = Archive(place.directory)
+    assert len(texts(again)) == 100
+    again.close()
+
+
 def test_a_check_finds_what_is_damaged(place: Place):
     archive = Archive(place.directory)
     archive.append([said(str(number)) for number in range(3000)])
@@ -155,6 +179,23 @@ def test_prune_keeps_what_the_configuration_says(place: Place):
     assert left == 1
     archive.close()
     assert place.type("prune").stderr == "0 events of history removed\n"
+
+
+def test_prune_forgets_links_of_the_same_age(place: Place):
+    place.configure("history:\n  keep_days: 7\n  channels: [{name: '#All'}]\n")
+    urls, now = Urls(place.directory.parent / "urlindex"), time.time()
+    urls.add(
+        Shared(f"https://{age}.example", channel, f"{channel}{age}", True, "ori", now - age * DAY_S)
+        for channel in ("#ops", "#all")
+        for age in (8, 6)
+    )
+    assert place.type("prune").stderr == "1 mentions of links removed\n"
+    found = urls.find(Reader({}, ()), None, "", 100)
+    assert {(link.channel, link.url) for link in found} == {
+        ("#ops", "https://6.example"),
+        ("#all", "https://6.example"),
+        ("#all", "https://8.example"),
+    }
 
 
 def test_where_there_is_no_history_there_is_nothing_to_prune(place: Place):

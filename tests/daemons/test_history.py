@@ -2,19 +2,29 @@
 
 import asyncio
 import contextlib
+import os
+import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from support.irc import Plain, connected
-from support.program import Program
+from support.linked import eventually
+from support.program import DEADLINE_S, Program
 
 TALKERS = 5
+CAPS = "draft/message-redaction echo-message message-tags"
+
+
+def msgid_of(line: str) -> str:
+    return line.split("msgid=")[1].split(" ")[0]
 
 
 @contextlib.asynccontextmanager
-async def running(home: Path, state: Path, yaml: str = "") -> AsyncIterator[tuple[Program, int]]:
+async def running(
+    home: Path, state: Path, yaml: str = "", env: dict[str, str] | None = None
+) -> AsyncIterator[tuple[Program, int]]:
     (home / "ircd.yaml").write_text(f"name: spark\nstate_dir: {state}\nlisten: ['127.0.0.1:0']\n{yaml}")
-    program = Program("culture.daemons.ircd", home=home)
+    program = Program("culture.daemons.ircd", home=home, env=env)
     try:
         port = int((await program.says(r"listening on 127\.0\.0\.1:(\d+)"))[1])
         yield program, port
@@ -102,3 +112,69 @@ async def test_a_full_disk_refuses_messages_and_heals_when_space_returns(tmp_pat
         told = [line.rpartition(" :")[2] for line in bo.seen if " PRIVMSG #ops :" in line]
         assert await history_of(port, "#ops") == told
         assert program.process.poll() is None
+
+
+def files_with(directory: Path, text: bytes) -> list[Path]:
+    found = []
+    for path in directory.rglob("*"):
+        # Files come and go while we look.
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+            found += [path] if text in path.read_bytes() else []
+    return found
+
+
+async def test_what_was_taken_back_is_soon_in_no_file(tmp_path: Path):
+    state, skills = tmp_path / "state", "skills: [history, profiles, urlindex, logger]\n"
+    async with (
+        running(tmp_path, state, skills) as (_, port),
+        connected(port, "spark-ori", "#ops", caps=CAPS) as ori,
+    ):
+        ori.send("PRIVMSG #ops :see https://example.org/?key=hunter2", "PRIVMSG #ops :something else")
+        echo = await ori.until(" PRIVMSG ")
+        await eventually(lambda: len(files_with(state, b"hunter2")) >= 3)
+        ori.send(f"REDACT #ops {msgid_of(echo)}")
+        await ori.until(" REDACT ")
+        await eventually(lambda: not files_with(state, b"hunter2"))
+        assert await history_of(port, "#ops") == ["something else"]
+        (log,) = (state / "logger" / "#ops").glob("*.log")
+        assert log.read_text().splitlines()[1].endswith(" -- redacted by spark-ori")
+
+
+async def told_next(manager: socket.socket, within_s: float = DEADLINE_S) -> bytes:
+    return await asyncio.wait_for(asyncio.get_running_loop().sock_recv(manager, 4096), within_s)
+
+
+async def silence(manager: socket.socket) -> None:
+    """Until the watchdog could have been fed ten times, and was not."""
+    with contextlib.suppress(TimeoutError):
+        while True:
+            await told_next(manager, within_s=1.0)
+
+
+async def test_a_disk_that_hangs_starves_the_watchdog(tmp_path: Path):
+    env = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "300000"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(env["NOTIFY_SOCKET"])
+        manager.setblocking(False)
+        async with (
+            asyncio.timeout(DEADLINE_S),
+            running(tmp_path, tmp_path, env=env) as (_, port),
+            connected(port, "spark-ori", "#ops", caps=CAPS) as ori,
+        ):
+            ori.send("PRIVMSG #ops :oops")
+            echo = await ori.until(" PRIVMSG ")
+            # The next file of the journal is a pipe that nobody reads; to forget something begins it.
+            os.mkfifo(tmp_path / "history" / "journal-00000002")
+            ori.send(f"REDACT #ops {msgid_of(echo)}")
+            await ori.until(" REDACT ")
+            for _ in range(300):
+                ori.send(f"PRIVMSG #ops :{'y' * 400}")
+            ori.send("PING done")
+            await silence(manager)
+            pipe = os.open(tmp_path / "history" / "journal-00000002", os.O_RDONLY | os.O_NONBLOCK)
+            asyncio.get_running_loop().add_reader(pipe, os.read, pipe, 65536)
+            await ori.until(" PONG ")
+            while await told_next(manager) != b"WATCHDOG=1":
+                pass
+            asyncio.get_running_loop().remove_reader(pipe)
+    os.close(pipe)

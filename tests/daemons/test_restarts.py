@@ -42,6 +42,26 @@ async def test_clients_by_tcp_and_by_unix_socket_notice_nothing(tmp_path: Path, 
             await bo.until(" 333 ")
 
 
+async def _idle(asker: Plain, nick: str) -> tuple[int, str]:
+    """For how long, and since when they are here."""
+    asker.send(f"WHOIS {nick}")
+    line = await asker.until(" 317 ")
+    await asker.until(" 318 ")
+    idle, signed_on = line.split(" ")[4:6]
+    return int(idle), signed_on
+
+
+async def test_who_was_idle_still_is(tmp_path: Path):
+    async with managed(tmp_path) as manager, connected(manager.port(), "spark-ori", "#a") as ori:
+        await manager.keeps(1)
+        while (before := await _idle(ori, "spark-ori"))[0] < 1:
+            pass
+        await manager.restart()
+        idle, signed_on = await _idle(ori, "spark-ori")
+        assert idle >= before[0]
+        assert signed_on == before[1]
+
+
 @Again
 async def test_what_is_sent_meanwhile_is_heard_afterwards(tmp_path: Path, again):
     async with (

@@ -50,6 +50,9 @@ class Broken(Skill):
     def observe(self, happened: Sequence[Happening]) -> None:
         raise RuntimeError("no")
 
+    def is_alive(self) -> bool:
+        raise RuntimeError("not at all")
+
     def close(self) -> None:
         raise RuntimeError("still no")
 
@@ -164,10 +167,19 @@ def test_a_skill_that_raises_is_reported_and_stepped_over():
     watching = Watching()
     skills = Skills([Broken(), watching], lambda name, error: reports.append(f"{name}: {error}"))
     skills.observe([said("one")])
+    assert skills.is_alive()
     skills.close()
     assert watching.seen == ["one"]
     assert watching.is_closed
-    assert reports == ["broken: no", "broken: still no"]
+    assert reports == ["broken: no", "broken: not at all", "broken: still no"]
+
+
+def test_one_skill_that_is_dead_is_enough_for_the_watchdog():
+    class Dead(Skill):
+        def is_alive(self) -> bool:
+            return False
+
+    assert not Skills([Watching(), Dead()]).is_alive()
 
 
 def test_each_skill_gets_what_it_wants_and_nothing_else():

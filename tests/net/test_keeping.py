@@ -5,15 +5,19 @@ import logging
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.irc import Plain, connected
 from support.network import Network
 
+from culture.ircd.mesh.guests import add_guest, remove_guest
+from culture.ircd.mesh.lines import KnownUser
 from culture.net.driver import Driver
 from culture.net.keeping import Keeper
 from culture.net.kept import read_kept
 from culture.net.listeners import address_of, listening
+from culture.net.restoring import restore
 from culture.systemd.fdstore import FdStore
 
 
@@ -21,9 +25,12 @@ class Server:
     def __init__(self, driver: Driver, keeper: Keeper, port: int) -> None:
         self.driver, self.keeper, self.port = driver, keeper, port
 
-    def sessions(self) -> list[dict[str, object]]:
+    def kept(self, kind: str) -> list[Any]:
         kept = read_kept(self.keeper.path)
-        return list(kept.of("session").values()) if kept is not None else []
+        return list(kept.of(kind).values()) if kept is not None else []
+
+    def sessions(self) -> list[dict[str, object]]:
+        return self.kept("session")
 
 
 @pytest.fixture
@@ -68,6 +75,45 @@ async def test_what_is_only_said_is_not_written(server: Server, tmp_path: Path):
         ori.send("PRIVMSG #a :plain", "PRIVMSG #a :@spark-bo ☃", "NOTICE spark-bo :psst", "PING x")
         await bo.until(":psst")
         assert server.keeper.path.stat().st_size == before
+
+
+async def test_who_spoke_last_is_written_once_a_minute(server: Server, tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    async with connected(server.port, "spark-ori", "#a") as ori:
+        server.driver.ircd.clock.advance(61)
+        server.keeper.tick()
+        before = server.keeper.path.stat().st_size
+        server.driver.ircd.clock.advance(30)
+        ori.send("PRIVMSG #a :plain", "PING x")
+        await ori.until("PONG")
+        server.keeper.tick()
+        assert server.keeper.path.stat().st_size == before
+        server.driver.ircd.clock.advance(30)
+        server.keeper.tick()
+        assert list(server.kept("spoke_at")) == [server.driver.ircd.clock() - 30]
+
+
+async def test_since_when_users_of_other_hosts_are_idle_is_known_after_a_crash(
+    server: Server, tmp_path: Path
+):
+    (tmp_path / "run").mkdir()
+    ircd = server.driver.ircd
+    about = ("bo", "thor", None, "", 1.0, "Bo")
+    bo, kit = (add_guest(ircd, "thor", KnownUser(nick, *about)) for nick in ("thor-bo", "thor-kit"))
+    bo.spoke_at = kit.spoke_at = ircd.clock()
+    async with connected(server.port, "spark-ori", "#a") as ori:
+        server.keeper.tick()
+        remove_guest(ircd, kit, "gone")
+        ori.send("NICK spark-kit")
+        await ori.until(" NICK ")
+        network = Network()
+        other = Driver(network.ircd, keeper=Keeper(network.ircd, FdStore({}), tmp_path / "run"))
+
+        restore(other, [])
+
+        assert network.ircd.state.users["thor-bo"].spoke_at == bo.spoke_at
+        assert "thor-kit" not in network.ircd.state.users
+        assert server.kept("guest_spoke_at") == [bo.spoke_at]
 
 
 async def test_where_it_cannot_be_written_all_goes_on_and_it_is_written_later(

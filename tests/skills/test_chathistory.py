@@ -108,6 +108,7 @@ def test_messages_of_one_moment_have_an_order(network: Network, ori: Client):
 @pytest.mark.parametrize(
     ("command", "answer"),
     [
+        ("", "INVALID_PARAMS * :Insufficient parameters"),
         ("NONE #ops * 1", "INVALID_PARAMS NONE :Unknown command"),
         ("LATEST #ops *", "INVALID_PARAMS LATEST :Insufficient parameters"),
         ("LATEST #ops * 1 2", "INVALID_PARAMS LATEST :Too many parameters"),
@@ -188,6 +189,16 @@ def test_events_are_for_those_who_ask_for_them(network: Network):
     assert plain.lines() == [":spark-bo!bo@spark PRIVMSG #ops :hi"]
 
 
+def test_what_hosts_tell_each_other_of_a_change_is_not_for_clients(network: Network):
+    ori = network.client("spark-ori", "#ops", caps=f"{CAPS} draft/event-playback")
+    network.client("spark-bo", "#ops")
+    ori.send("MODE #ops +v spark-bo", "MODE #ops -v+v spark-bo spark-bo", "KICK #ops spark-bo")
+    ori.lines()
+    ori.send("CHATHISTORY LATEST #ops * 3")
+    tags = [row.split(" ")[0].split(";") for row in ori.lines()[1:-1]]
+    assert [[tag.partition("=")[0] for tag in row] for row in tags] == [["@batch", "time", "msgid"]] * 3
+
+
 def test_direct_messages_are_a_conversation(network: Network):
     ori, bo = network.client("spark-ori", caps=CAPS), network.client("spark-bo", caps=CAPS)
     ori.send("PRIVMSG spark-bo :one")
@@ -198,6 +209,19 @@ def test_direct_messages_are_a_conversation(network: Network):
     assert opening.endswith("chathistory spark-bo")
     assert one.endswith(" :spark-ori!ori@spark PRIVMSG spark-bo :one")
     assert two.endswith(" :spark-bo!bo@spark PRIVMSG spark-ori :two")
+
+
+def test_a_conversation_with_an_account_goes_on_when_its_nick_changes(network: Network):
+    ori, bo = network.client("spark-ori", caps=CAPS), network.client("spark-bo")
+    bo.session.user.account = "bo"
+    ori.send("PRIVMSG spark-bo :one")
+    bo.send("NICK spark-bob")
+    ori.send("CHATHISTORY LATEST SPARK-BOB * 5")
+    opening, one, _ = ori.lines()
+    assert opening.endswith("chathistory spark-bob")
+    assert one.endswith(" :spark-ori!ori@spark PRIVMSG spark-bo :one")
+    network.client("spark-bo")
+    assert asked(ori, "CHATHISTORY LATEST spark-bo * 5") == ["one"]
 
 
 def test_targets_are_ones_channels_and_conversations(network: Network):

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from support.network import Network
 
-from culture.ircd.skills import Skills
-from culture.skills.logger import Logger, file_name
+from culture.ircd.skills import Happening, Skills
+from culture.skills.logfiles import file_name
+from culture.skills.logger import Logger
 
 
 @pytest.fixture
@@ -18,8 +19,8 @@ def logs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def logger(logs: Path) -> Iterator[Logger]:
-    logger = Logger(logs)
+def logger(logs: Path, tmp_path: Path) -> Iterator[Logger]:
+    logger = Logger(logs, tmp_path)
     yield logger
     logger.close()
 
@@ -75,7 +76,7 @@ def test_names_that_differ_stay_different():
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 def test_the_files_are_committed_at_an_interval(logs: Path):
     now = 1_000_000.0
-    logger = Logger(logs, commit_every_s=60, clock=lambda: now)
+    logger = Logger(logs, logs, commit_every_s=60, clock=lambda: now)
     network = Network(skills=Skills([logger]))
     network.client("spark-ori", "#ops").send("PRIVMSG #ops :hello")
     settle(network, logger)
@@ -95,7 +96,7 @@ def test_a_full_disk_is_survived(tmp_path: Path):
     reports: list[str] = []
     blocked = tmp_path / "logs"
     blocked.write_text("in the way")
-    logger = Logger(blocked, report=reports.append)
+    logger = Logger(blocked, tmp_path, report=reports.append)
     network = Network(skills=Skills([logger]))
     ori = network.client("spark-ori", "#ops")
     settle(network, logger)
@@ -110,3 +111,35 @@ def test_a_full_disk_is_survived(tmp_path: Path):
         "13:46:40 -- spark-ori joined\n13:46:40 <spark-ori> kept\n"
     )
     logger.close()
+
+
+def test_what_was_redacted_goes_when_its_file_can_be_written(logs: Path, tmp_path: Path):
+    reports: list[str] = []
+    logger = Logger(logs, tmp_path, report=reports.append)
+    (logs / "#ops").mkdir(parents=True)
+    file = logs / "#ops" / "1970-01-01.log"
+    in_the_way = logs / "#ops" / ".1970-01-01.log.part"
+    in_the_way.mkdir()
+    said = Happening("m1", 0.0, "PRIVMSG", "#ops", "ori!o@h", None, "oops")
+    redaction = Happening("m2", 1.0, "REDACT", "#ops", "bo!b@h", None, params=("m1",))
+    logger.observe([said, redaction])
+    logger.flush()
+    assert file.read_text() == "00:00:00 <ori> oops\n"
+    assert reports[0].startswith("the logger is behind, and tries again: ")
+    logger.close()
+    in_the_way.rmdir()
+    again = Logger(logs, tmp_path)
+    again.flush()
+    assert file.read_text() == "00:00:00 -- redacted by bo\n"
+    file.unlink()
+    again.observe([said, redaction._replace(id="m3")])
+    again.flush()
+    assert file.read_text() == "00:00:00 -- redacted by bo\n"
+    again.close()
+
+
+def test_nobody_redacts_what_was_said_elsewhere(logs: Path, logger: Logger):
+    said = Happening("m1", 0.0, "PRIVMSG", "#ops", "ori!o@h", None, "fine")
+    logger.observe([said, Happening("m2", 1.0, "REDACT", "#other", "bo!b@h", None, params=("m1",))])
+    logger.flush()
+    assert (logs / "#ops" / "1970-01-01.log").read_text() == "00:00:00 <ori> fine\n"

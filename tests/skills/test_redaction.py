@@ -1,9 +1,15 @@
 """REDACT: IRCv3 draft/message-redaction."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from support.history import Remembering, remembering
 from support.network import Client, Network
+
+from culture.skills.logger import Logger
+from culture.skills.urlindex import UrlIndex
+from culture.store.history.keeping import export
 
 CAPS = "draft/message-redaction message-tags echo-message"
 
@@ -24,6 +30,26 @@ def texts(client: Client, target: str) -> list[str]:
 
 def bare(client: Client) -> list[str]:
     return [line.partition(" ")[2] if line.startswith("@") else line for line in client.lines()]
+
+
+@pytest.fixture
+def logger(tmp_path: Path) -> Logger:
+    return Logger(tmp_path / "logs", tmp_path)
+
+
+@pytest.fixture
+def everything(tmp_path: Path, logger: Logger) -> Iterator[Remembering]:
+    """All skills that remember what is said."""
+    with remembering(tmp_path, UrlIndex(tmp_path), logger) as network:
+        yield network
+
+
+def logged(network: Network, logger: Logger, channel: str = "#ops") -> list[str]:
+    """What the log says of messages."""
+    network.flush()
+    logger.flush()
+    (path,) = (logger.directory / channel).iterdir()
+    return [line for line in path.read_text().splitlines() if not line.endswith(" joined")]
 
 
 def test_ones_own_message_is_taken_back_and_forgotten(network: Remembering, tmp_path: Path):
@@ -48,16 +74,74 @@ def test_ones_own_message_is_taken_back_and_forgotten(network: Remembering, tmp_
     assert not any(b"a password" in path.read_bytes() for path in tmp_path.iterdir())
 
 
+def test_it_is_in_no_index_no_export_and_no_log(everything: Remembering, logger: Logger, tmp_path: Path):
+    ori = everything.client("spark-ori", "#ops", caps=CAPS)
+    first = say(ori, "#ops", "see https://example.org/secret?key=abc")
+    second = say(ori, "#ops", "https://example.org/secret?key=abc again")
+    assert logged(everything, logger) == [
+        "13:46:40 <spark-ori> see https://example.org/secret?key=abc",
+        "13:46:40 <spark-ori> https://example.org/secret?key=abc again",
+    ]
+    ori.send(f"REDACT #ops {first} :oops")
+    assert logged(everything, logger) == [
+        "13:46:40 -- redacted by spark-ori (oops)",
+        "13:46:40 <spark-ori> https://example.org/secret?key=abc again",
+    ]
+    ori.lines()
+    ori.send("URLS #ops")
+    assert [line.split(" ")[-2] for line in bare(ori)[:-1]] == ["1"]
+    ori.send(f"REDACT #ops {second}", "URLS #ops")
+    assert bare(ori)[-1] == ":spark URLSEND #ops :End of results"
+    assert logged(everything, logger)[1] == "13:46:40 -- redacted by spark-ori"
+    assert "example.org" not in "".join(export(tmp_path))
+    assert texts(ori, "#ops") == []
+    everything.history.archive.tidy()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path for path in files if b"secret?key" in path.read_bytes()] == []
+
+
+def test_a_log_says_it_once_of_several_lines_and_keeps_the_rest(everything: Remembering, logger: Logger):
+    ori = everything.client("spark-ori", "#ops", caps=f"{CAPS} batch draft/multiline")
+    everything.client("spark-bo", "#ops").send("PRIVMSG #ops :before")
+    ori.send("BATCH +1 draft/multiline #ops")
+    ori.send(*(f"@batch=1 PRIVMSG #ops :{text}" for text in ("one", "two", "one")), "BATCH -1")
+    msgid = ori.lines()[-5].split("msgid=")[1].split(" ")[0]
+    ori.send("PRIVMSG #ops :after")
+    assert len(logged(everything, logger)) == 5
+    ori.send(f"REDACT #ops {msgid}")
+    assert logged(everything, logger) == [
+        "13:46:40 <spark-bo> before",
+        "13:46:40 -- redacted by spark-ori",
+        "13:46:40 <spark-ori> after",
+    ]
+
+
+def test_it_is_found_by_the_new_name_of_its_channel(everything: Remembering, logger: Logger):
+    ori = everything.client("spark-ori", "#ops", caps=f"{CAPS} draft/channel-rename")
+    msgid = say(ori, "#ops", "see https://example.org/")
+    ori.send("RENAME #ops #dev", f"REDACT #dev {msgid}")
+    assert logged(everything, logger) == [
+        "13:46:40 -- redacted by spark-ori",
+        "13:46:40 -- spark-ori renamed the channel to #dev",
+    ]
+    ori.lines()
+    ori.send("URLS")
+    assert bare(ori) == [":spark URLSEND * :End of results"]
+
+
 def test_who_may(network: Network):
     ori = network.client("spark-ori", "#ops", caps=CAPS)
     bo = network.client("spark-bo", "#ops", caps=CAPS)
     of_ori, of_bo = say(ori, "#ops", "one"), say(bo, "#ops", "two")
     bo.send(f"REDACT #ops {of_ori}", "REDACT #ops none", f"REDACT #other {of_ori}", "REDACT #ops")
+    bo.send("REDACT spark-nobody none", "REDACT spark-ori none")
     assert bo.lines() == [
         f":spark FAIL REDACT REDACT_FORBIDDEN #ops {of_ori} :You are not authorised to delete this message",
         ":spark FAIL REDACT UNKNOWN_MSGID #ops none :This message does not exist or is too old",
         ":spark FAIL REDACT INVALID_TARGET #other :You cannot delete messages from there",
         ":spark 461 spark-bo REDACT :Not enough parameters",
+        ":spark FAIL REDACT INVALID_TARGET spark-nobody :You cannot delete messages from there",
+        ":spark FAIL REDACT UNKNOWN_MSGID spark-ori none :This message does not exist or is too old",
     ]
     ori.lines()
     ori.send(f"REDACT #ops {of_bo}")

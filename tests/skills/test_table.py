@@ -1,7 +1,7 @@
 """Skills by the names that configuration has for them."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +18,11 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "docs/examples"
 
 
 @contextlib.contextmanager
-def opened(state_dir: Path, *names: str) -> Iterator[Skills]:
+def opened(
+    state_dir: Path, *names: str, report: Callable[[str], None] = lambda text: None
+) -> Iterator[Skills]:
     config = IrcdConfig(name="spark", skills=names)
-    skills = open_skills(config, state_dir, lambda text: None, lambda name, error: None)
+    skills = open_skills(config, state_dir, report, lambda name, error: None)
     try:
         yield skills
     finally:
@@ -37,6 +39,20 @@ def test_those_that_are_named_are_there_and_no_others(tmp_path: Path):
     with opened(tmp_path) as skills:
         assert skills.commands == {}
         assert not skills.wanted
+
+
+def test_a_file_that_is_damaged_is_set_aside_and_the_server_starts(tmp_path: Path):
+    damaged = {"history/history.db", "logger/lines.db", "profiles/profiles.db", "urlindex/urls.db"}
+    with opened(tmp_path, *BUILT_IN):
+        pass
+    for name in damaged:
+        (tmp_path / name).write_bytes(b"not a database " * 1000)
+    reports: list[str] = []
+    with opened(tmp_path, *BUILT_IN, report=reports.append) as skills:
+        assert skills.is_alive()
+    aside = {path for path in tmp_path.rglob("*.damaged-*") if path.suffix.startswith(".damaged")}
+    assert {str(path.relative_to(tmp_path)).partition(".damaged")[0] for path in aside} == damaged
+    assert sorted(reports) == sorted(f"a damaged file was set aside as '{path}'" for path in aside)
 
 
 def test_a_skill_of_ones_own_is_a_class_in_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,6 +1,7 @@
 """The archive: exactly once, also after a crash, on a full disk and with a damaged file."""
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -77,6 +78,19 @@ def test_it_is_filed_and_indexed_behind_the_traffic(tmp_path: Path):
     archive.close()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_ended_is_noticed(tmp_path: Path):
+    # A line that is none is reported, and whoever is told ends the thread.
+    (tmp_path / "journal-00000001").write_bytes(b"no entry\n")
+    archive = Archive(tmp_path, report=sys.exit)
+    assert archive.is_alive
+    archive.start()
+    deadline = time.monotonic() + DEADLINE_S
+    while archive.is_alive:
+        assert time.monotonic() < deadline
+    archive.close()
+
+
 def test_files_of_the_journal_go_when_they_are_filed(tmp_path: Path):
     archive = Archive(tmp_path)
     archive.append([said(1)])
@@ -100,7 +114,7 @@ def test_a_damaged_file_is_set_aside_and_named(tmp_path: Path):
     again = Archive(tmp_path, report=reports.append, clock=lambda: 0.0)
     aside = tmp_path / "history.db.damaged-19700101T000000"
     assert aside.read_bytes().startswith(b"not a database")
-    assert reports[-1] == f"the damaged history was set aside as '{aside}'"
+    assert reports[-1] == f"a damaged file was set aside as '{aside}'"
     assert not (tmp_path / "vectors").exists()
     # What the journal still has is not lost with it.
     again.append([said(2)])

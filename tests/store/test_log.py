@@ -91,6 +91,17 @@ def test_what_was_taken_back_is_not_passed_on(tmp_path: Path):
     archive.close()
 
 
+def test_what_was_said_may_come_after_it_was_taken_back_on_another_host(tmp_path: Path):
+    archive = Archive(tmp_path)
+    redaction = said(1, origin="orin", command="REDACT", params=("mthor1",))
+    for happened in ([redaction], [said(1, text="oops")], [said(2, text="fine")]):
+        archive.append(happened)
+        archive.catch_up()
+    archive.append([said(9, origin="orin", command="REDACT", params=("mthor3",)), said(3, text="oops")])
+    assert [each.text for each in log(archive)] == ["fine"]
+    archive.close()
+
+
 def test_a_renamed_channel_is_told_by_both_names(tmp_path: Path):
     archive = Archive(tmp_path)
     archive.append([said(1, "#a"), said(2, "#a", command="RENAME", params=("#b",))])

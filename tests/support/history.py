@@ -4,21 +4,21 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from culture.ircd.skills import Skills
+from culture.ircd.skills import Skill, Skills
 from culture.skills.history.skill import History
 from culture.store.history.archive import Archive
 from support.network import Network
 
 
 class Remembering(Network):
-    def __init__(self, history: History, **config: object) -> None:
-        super().__init__(skills=Skills([history]), **config)
+    def __init__(self, history: History, *others: Skill, **config: object) -> None:
+        super().__init__(skills=Skills([history, *others]), **config)
         self.history = history
 
 
 @contextlib.contextmanager
-def remembering(directory: Path, **config: object) -> Iterator[Remembering]:
-    network = Remembering(History(Archive(directory), "spark"), **config)
+def remembering(directory: Path, *others: Skill, **config: object) -> Iterator[Remembering]:
+    network = Remembering(History(Archive(directory), "spark"), *others, **config)
     try:
         yield network
     finally:

@@ -50,6 +50,8 @@ class ChatHistory:
         self._archive = archive
 
     def answer(self, asker: Asker, params: Sequence[str]) -> Replies:
+        if not params:
+            raise Failure("INVALID_PARAMS", "*", text="Insufficient parameters")
         subcommand, rest = params[0].upper(), params[1:]
         if subcommand not in _SELECT and subcommand != "TARGETS":
             raise Failure("INVALID_PARAMS", params[0], text="Unknown command")

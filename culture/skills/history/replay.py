@@ -6,6 +6,7 @@ from typing import Final
 from culture.ircd.skills import Reply
 from culture.ircd.text import LINE_BYTES, fragments_of, size
 from culture.protocol.capabilities import Cap
+from culture.protocol.happening import FOR_HOSTS
 from culture.protocol.render import format_time
 from culture.store.history.indexing import SPEECH
 from culture.store.history.reading import Recorded
@@ -31,7 +32,8 @@ def commands_for(caps: Set[str]) -> tuple[str, ...]:
 
 def replayed(row: Recorded, name: str) -> Reply:
     """The line as it was. `name` is the channel that it was seen in."""
-    at, tags = row.at_ms / 1000, row.tags
+    at = row.at_ms / 1000
+    tags = {tag: value for tag, value in row.tags.items() if tag not in FOR_HOSTS}
     where = () if row.command in _NOWHERE else (row.target or name,)
     head = (*where, *row.params)
     if row.command in SPEECH:

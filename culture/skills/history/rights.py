@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from culture.ircd.skills import Asker
-from culture.names import Folded, fold, is_channel, is_nick
+from culture.names import SIGNS, Folded, fold, is_channel, is_nick
 from culture.store.history.reading import (
     LAST,
     Conversation,
@@ -14,8 +14,6 @@ from culture.store.history.reading import (
     find_place,
     first_seat_ms,
 )
-
-SIGNS = "@%+"
 
 
 class Readable(NamedTuple):
@@ -31,12 +29,16 @@ def readable(connection: sqlite3.Connection, asker: Asker, target: str) -> Reada
     if not is_nick(target):
         return None
     wanted = fold(target)
+    # Somebody may have been called otherwise when they talked.
+    now = asker.named.get(wanted)
+    ends = {f"nick:{wanted}", now.end if now else ""}
     talks = [
         talk
         for talk in conversations(connection, asker.ends)
-        if fold(talk.nick) == wanted or talk.other == f"nick:{wanted}"
+        if fold(talk.nick) == wanted or talk.other in ends
     ]
-    return Readable(talks[0].nick if talks else target, [conversation_view(asker, talk) for talk in talks])
+    spelled = next((talk.nick for talk in talks if fold(talk.nick) == wanted), target)
+    return Readable(now.nick if now else spelled, [conversation_view(asker, talk) for talk in talks])
 
 
 def conversation_view(asker: Asker, talk: Conversation) -> View:

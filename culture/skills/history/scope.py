@@ -7,8 +7,8 @@ from typing import Final
 
 from culture.ircd.failures import Failure
 from culture.ircd.skills import Asker
-from culture.names import fold
-from culture.skills.history.rights import SIGNS, channel_view, conversation_view, readable
+from culture.names import SIGNS, fold
+from culture.skills.history.rights import channel_view, conversation_view, readable
 from culture.store.history.reading import Recorded, View, conversations, place_names
 
 EVERYWHERE: Final = "*"

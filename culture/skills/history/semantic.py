@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
-from culture.errors import CultureError
 from culture.skills.history.minilm import NEEDED, WIDTH, MiniLm, find_model
 from culture.skills.history.scope import Scope
 from culture.store.history.archive import Archive
@@ -111,7 +110,7 @@ class Semantic:
                     self._forgot_at = time.monotonic()
                     self.forget()
                 is_failing = False
-            except (CultureError, OSError) as error:
+            except Exception as error:
                 rest_s = IDLE_S
                 if not is_failing:
                     self._report(f"the index by meaning is behind, and tries again: {error}")

@@ -35,9 +35,14 @@ class History(Skill):
         self.semantic = semantic
         self._server = server
         self.commands = {
-            "CHATHISTORY": SkillCommand(ChatHistory(archive).answer, params=1),
+            "CHATHISTORY": SkillCommand(ChatHistory(archive).answer),
             "HISTORY": SkillCommand(HistoryCommand(archive, server, semantic).answer, params=1),
         }
+
+    def start(self) -> None:
+        self.archive.start()
+        if self.semantic is not None:
+            self.semantic.start()
 
     def begin_generation(self, least: int) -> int:
         return self.archive.begin_generation(least)
@@ -65,6 +70,9 @@ class History(Skill):
         is_here = not asker.nicks_are_owned or has_prefix(row.nick, self._server)
         by = f"account:{fold(row.account)}" if row.account and is_here else f"nick:{fold(row.nick)}"
         return Found(by, row.at_ms / 1000, ends)
+
+    def is_alive(self) -> bool:
+        return self.archive.is_alive
 
     def close(self) -> None:
         if self.semantic is not None:

@@ -26,7 +26,7 @@ class AgentFile:
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
         prepare(self._path, MIGRATIONS / "agent")
-        with self._told():
+        with _told(self._path):
             self._connection = sqlite3.connect(self._path, timeout=BUSY_S, isolation_level=None)
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
@@ -37,7 +37,7 @@ class AgentFile:
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
         """All of it takes effect, or nothing. What SQLite cannot do is told as an error of ours."""
-        with self._told(), self._connection:
+        with _told(self._path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             yield
             self.hearing.write_marks()
@@ -49,16 +49,25 @@ class AgentFile:
 
     def kept(self, name: str) -> str:
         """The value that was kept last under this name; empty if there is none."""
-        with self._told():
+        with _told(self._path):
             row = self._connection.execute("SELECT value FROM kept WHERE name = ?", (name,)).fetchone()
         return str(row[0]) if row else ""
 
     def close(self) -> None:
         self._connection.close()
 
-    @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            raise UnavailableError(f"cannot use '{self._path}': {error}") from None
+
+@contextlib.contextmanager
+def left_queue(directory: Path) -> Iterator[Queue]:
+    """That of an agent which does not run, to look at: the file stays as it is."""
+    path = directory / FILE
+    with _told(path), contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        yield Queue(connection)
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise UnavailableError(f"cannot use '{path}': {error}") from None

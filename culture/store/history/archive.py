@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import os
 import sqlite3
 import threading
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from culture.errors import UnavailableError
+from culture.store.damage import is_damage, set_aside, set_aside_if_damaged
 from culture.store.database import MIGRATIONS, prepare
 from culture.store.history.filing import Filing, filed_position
 from culture.store.history.holdings import Holdings, add, filed_holdings
@@ -39,7 +39,6 @@ CATCH_UP_S: Final = 10.0
 """How long a reader waits for what happened before it asked."""
 BUSY_S: Final = 10.0
 WAL_BYTES: Final = 64 * 1024 * 1024
-_DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class Archive:
@@ -102,6 +101,10 @@ class Archive:
         """File and index behind the traffic, in a thread."""
         self._thread = threading.Thread(target=self._run, name="history", daemon=True)
         self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread is None or self._thread.is_alive()
 
     def close(self) -> None:
         """At once: what is not filed yet is in the journal."""
@@ -188,7 +191,7 @@ class Archive:
                 position, flaws = self._filing.file(lines)
         except sqlite3.DatabaseError as error:
             self._filing.forget()
-            if error.sqlite_errorcode & 0xFF in _DAMAGED:
+            if is_damage(error):
                 self._set_aside()
             raise UnavailableError(f"cannot write '{self._path}': {error}") from None
         # Nothing to read before the end: a new file was begun, and is empty.
@@ -230,14 +233,9 @@ class Archive:
     # The database.
 
     def _open(self) -> None:
-        try:
-            prepare(self._path, MIGRATIONS / "history")
-        except UnavailableError as error:
-            if not _is_damaged(self._path):
-                raise
-            self._report(str(error))
-            self._move_aside()
-            prepare(self._path, MIGRATIONS / "history")
+        if set_aside_if_damaged(self._path, self._report, self._clock):
+            self._drop_vectors()
+        prepare(self._path, MIGRATIONS / "history")
         self._connection = self._connect()
         # What is redacted is not to be found in unused parts of the file.
         self._connection.execute("PRAGMA secure_delete = ON")
@@ -250,18 +248,14 @@ class Archive:
                 connection.close()
         self._readers.clear()
         self._generation += 1
-        self._move_aside()
+        set_aside(self._path, self._report, self._clock)
+        self._drop_vectors()
         # All that the journal still has is filed anew.
         self._open()
 
-    def _move_aside(self) -> None:
-        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(self._clock()))
-        for suffix in ("", "-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                os.rename(f"{self._path}{suffix}", f"{self._path}.damaged-{stamp}{suffix}")
-        # They tell of events by numbers that others will have.
+    def _drop_vectors(self) -> None:
+        """They tell of events by numbers that others will have."""
         (self.directory / VECTORS).unlink(missing_ok=True)
-        self._report(f"the damaged history was set aside as '{self._path}.damaged-{stamp}'")
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -294,15 +288,6 @@ class Archive:
         for line, _ in self.journal.read(self._filed, self.journal.position):
             with contextlib.suppress(ValueError):
                 yield decode(line)
-
-
-def _is_damaged(path: Path) -> bool:
-    try:
-        with contextlib.closing(sqlite3.connect(path)) as connection:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except sqlite3.DatabaseError as error:
-        return error.sqlite_errorcode & 0xFF in _DAMAGED
-    return False
 
 
 def _size(path: Path) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from culture.names import fold
-from culture.protocol.happening import GENERATION_SHIFT
-from culture.store.history.holdings import ALL, scopes
+from culture.protocol.happening import GENERATION_SHIFT, SPOKEN
+from culture.store.history.holdings import scopes
 from culture.store.history.indexing import unindex
-from culture.store.history.journal import Entry, Position, decode
+from culture.store.history.journal import ALL, Entry, Position, decode
 
 CACHE: Final = 20_000
 """How many places and sources are remembered with their numbers."""
@@ -64,15 +64,21 @@ class Filing:
     def file(self, lines: Iterable[tuple[bytes, Position]]) -> tuple[Position | None, int]:
         """Up to where it came, and how many lines are none and were left out."""
         rows: list[Row] = []
+        filed: list[tuple[int, Entry]] = []
         position, flaws = None, 0
         self._bound_caches()
         for line, end in lines:
             position = end
             try:
-                rows += self._rows(decode(line), rows)
+                entry = decode(line)
+                made = self._rows(entry)
             except ValueError:
                 flaws += 1
-        self._insert(rows)
+                continue
+            rows += made
+            filed.append((made[0][0], entry))
+        self._connection.executemany(_EVENT, rows)
+        self._forget_redacted(filed)
         self._connection.executemany(_HELD, [(*key, seq) for key, seq in self._held.items()])
         self._held.clear()
         if position is not None:
@@ -80,18 +86,13 @@ class Filing:
             self._connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?, ?)", mark)
         return position, flaws
 
-    def _rows(self, entry: Entry, before: list[Row]) -> list[Row]:
-        if entry.command == "REDACT":
-            # It may be about one of those.
-            self._insert(before)
-            before.clear()
-            self._redact(entry)
+    def _rows(self, entry: Entry) -> list[Row]:
         source, origin = self._source(entry.source, entry.account), self._origin(entry.origin)
         self._hold(origin, entry)
         rest = (
             entry.text,
-            json.dumps(entry.tags, ensure_ascii=False) if entry.tags else None,
-            json.dumps(entry.params, ensure_ascii=False) if entry.params else None,
+            _json(entry.tags) if entry.tags else None,
+            _json(entry.params) if entry.params else None,
             entry.to or None,
             entry.is_local,
         )
@@ -110,10 +111,6 @@ class Filing:
             self._rename(where[0][0], entry)
         head = (entry.at_ms, entry.id, origin, entry.seq, entry.command, source)
         return [(place, *head, public, target, *rest) for place, public, target in where]
-
-    def _insert(self, rows: list[Row]) -> None:
-        if rows:
-            self._connection.executemany(_EVENT, rows)
 
     def _place(self, name: str) -> int:
         key = fold(name)
@@ -179,11 +176,22 @@ class Filing:
         if changed.rowcount:
             self._places.pop(fold(entry.target), None)
 
-    def _redact(self, entry: Entry) -> None:
+    def _forget_redacted(self, filed: Iterable[tuple[int, Entry]]) -> None:
+        for place, entry in filed:
+            if entry.command == "REDACT":
+                self._redact(place, entry.params[0])
+            elif entry.origin and entry.command in SPOKEN and self._is_redacted(place, entry.id):
+                # Between hosts there is no order: one told of it before another told what was said.
+                self._redact(place, entry.id)
+
+    def _is_redacted(self, place: int, msgid: str) -> bool:
+        query = "SELECT 1 FROM events WHERE command = 'REDACT' AND params = ? AND place = ?"
+        return self._connection.execute(query, (_json([msgid]), place)).fetchone() is not None
+
+    def _redact(self, place: int, msgid: str) -> None:
         """History forgets the words. That there were some stays: others number their events by it."""
-        place = self._conversation(entry) if entry.ends[0] else self._place(entry.target)
         query = "SELECT id FROM events WHERE msgid = ? AND +place = ? AND is_redacted = 0"
-        for (number,) in self._connection.execute(query, (entry.params[0], place)).fetchall():
+        for (number,) in self._connection.execute(query, (msgid, place)).fetchall():
             unindex(self._connection, [number])
             self._connection.execute(
                 "UPDATE events SET text = '', tags = NULL, is_redacted = 1 WHERE id = ?", (number,)
@@ -204,3 +212,7 @@ class Filing:
         for cache in (self._places, self._sources, self._talks):
             if len(cache) > CACHE:
                 cache.clear()
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

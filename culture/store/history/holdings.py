@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from culture.protocol.happening import GENERATION_SHIFT
-from culture.store.history.journal import ALL as ALL
 from culture.store.history.journal import Entry
 
 DIRECT: Final = ">"

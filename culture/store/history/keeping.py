@@ -79,23 +79,31 @@ def restore(directory: Path, source: Path) -> Path:
     if not source.exists():
         raise NoInputError(f"there is no '{source}'")
     _check_copy(source)
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         held = lock(directory)
     except TemporaryError as error:
         raise TemporaryError(str(error), hint="systemctl stop culture-ircd") from None
+    except OSError as error:
+        raise UnavailableError(f"cannot write to '{directory}': {error.strerror}") from None
+    fresh = directory / "restoring"
     try:
+        # First what may fail for lack of room.
+        shutil.copyfile(source, fresh)
         aside = directory / time.strftime("before-restore-%Y%m%dT%H%M%S", time.gmtime())
         aside.mkdir()
         for path in [*directory.glob(f"{FILE}*"), *directory.glob("journal-*"), *directory.glob(VECTORS)]:
             path.rename(aside / path.name)
-        shutil.copyfile(source, directory / FILE)
+        fresh.rename(directory / FILE)
         owner = directory.stat()
         for path in (aside, directory / FILE):
             path.chmod(0o700 if path.is_dir() else 0o600)
             if os.geteuid() == 0:
                 os.chown(path, owner.st_uid, owner.st_gid)
+    except OSError as error:
+        raise UnavailableError(f"cannot write to '{directory}': {error.strerror}") from None
     finally:
+        fresh.unlink(missing_ok=True)
         os.close(held)
     return aside
 
@@ -141,6 +149,7 @@ def _copy(directory: Path, target: Path) -> bool:
         os.chmod(target, 0o600)
         source.backup(copy)
         copy.isolation_level = None
+        copy.execute("PRAGMA secure_delete = ON")
         start = filed_position(copy)
         journal = Segments(directory)
         if start.segment and start.segment not in journal.segments():

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
-from culture.names import Folded, fold
+from culture.names import SIGNS, Folded, fold
 from culture.protocol.happening import GENERATION_SHIFT, Happening
 from culture.protocol.line import NO_TAGS
 
-SIGNS: Final = "@%+"
-"""In front of a channel, for those in it who are written to."""
 _ROWS: Final = """
 SELECT seq, at_ms, msgid, command, key, name, target, mask, account, is_public, text, tags, params, to_host
 FROM events JOIN places ON places.id = place JOIN sources ON sources.id = source

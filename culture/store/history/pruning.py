@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from culture.names import Folded
+from culture.names import SIGNS, Folded
 from culture.store.history.indexing import SPEECH, unindex
 
 SLICE: Final = 500
@@ -30,7 +30,7 @@ def prune(
     """How many events went. Readers wait for nothing: they see what there was when they began."""
     gone = 0
     for place, key in connection.execute("SELECT id, key FROM places").fetchall():
-        rule = channels.get(key.lstrip("@%+"), usual)
+        rule = channels.get(key.lstrip(SIGNS), usual)
         bounds = [_bound_of_age(rule, now), _bound_of_number(connection, place, rule)]
         gone += _remove_before(connection, place, max(bounds), rest)
     return gone

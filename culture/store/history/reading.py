@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from culture.names import fold
+from culture.protocol.happening import SPOKEN
 
 LAST: Final = 2**63 - 1
 _COLUMNS: Final = """
@@ -117,7 +118,7 @@ def find_message(connection: sqlite3.Connection, views: Sequence[View], msgid: s
     """What somebody said, if it may be read."""
     found = _find(connection, views, msgid)
     rows = rows_of(connection, found[:1]) if found else []
-    return next((row for row in rows if row.command in ("PRIVMSG", "NOTICE", "TAGMSG")), None)
+    return next((row for row in rows if row.command in SPOKEN), None)
 
 
 def ends_of(connection: sqlite3.Connection, place: int) -> tuple[str, str] | None:
