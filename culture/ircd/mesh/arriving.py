@@ -22,10 +22,10 @@ from culture.ircd.events import (
 )
 from culture.ircd.mesh.guests import (
     add_guest,
+    remove_guest,
     revive,
     set_modes,
     show_statuses,
-    take_nick_from,
     tell_kicked,
     tell_known,
     user_of,
@@ -83,7 +83,7 @@ class Arriving:
         self._state.mend(self._origin)
         for user in [*self._state.guests.get(self._origin, ())]:
             if not self._is_here(user):
-                take_nick_from(self._ircd, user, GONE_MEANWHILE, self._told)
+                remove_guest(self._ircd, user, GONE_MEANWHILE, self._told)
         users = {key: self._user(known) for key, known in self._known.users.items()}
         for key, user in users.items():
             self._leave(user, self._known.users[key])
@@ -126,9 +126,14 @@ class Arriving:
 
     def _user(self, known: KnownUser) -> User:
         user = self._state.find_user(known.nick)
-        if user is None:
-            return add_guest(self._ircd, self._origin, known)
-        self._update(user, known)
+        if user is not None:
+            self._update(user, known)
+            return user
+        user = add_guest(self._ircd, self._origin, known)
+        who = self._state.sign_on_of(user)
+        for name, standing in user.standings.items():
+            # They were given it while their host was out of reach.
+            self._pass_on(name, [standing_line(name, who, standing)])
         return user
 
     def _update(self, user: User, known: KnownUser) -> None:

@@ -47,15 +47,13 @@ def set_modes(state: State, user: User, letters: str) -> None:
 
 
 def remove_guest(ircd: "Ircd", user: User, reason: str, into: Delivery | None = None) -> None:
-    """Whoever sees them sees them quit; history says nothing of it: where they are, they may not have."""
+    """Whoever sees them sees them quit; history says nothing of it: where they are, they may not have.
+
+    What they were given is kept for when their host tells of them again: it may not have heard of it.
+    """
+    ircd.state.early.remember(ircd.state.sign_on_of(user), user.standings)
     ircd.bring_about(Quit(user, reason), ircd.new_id(), ircd.clock(), into)
     tell_offline(ircd, user.nick)
-
-
-def take_nick_from(ircd: "Ircd", user: User, reason: str, into: Delivery | None = None) -> None:
-    """They have another by now, or are gone: their host tells of them again, or not."""
-    ircd.state.early.remember(ircd.state.sign_on_of(user), user.standings)
-    remove_guest(ircd, user, reason, into)
 
 
 def drop_if_unseen(ircd: "Ircd", user: User) -> None:

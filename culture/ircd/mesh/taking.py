@@ -34,10 +34,10 @@ from culture.ircd.mesh.arriving import Arriving
 from culture.ircd.mesh.guests import (
     add_guest,
     drop_if_unseen,
+    remove_guest,
     revive,
     set_modes,
     show_statuses,
-    take_nick_from,
     tell_kicked,
     tell_known,
     user_of,
@@ -331,7 +331,7 @@ class Taking:
         """Somebody of whom only this is known: what a link is limited to does not tell who else is there."""
         who = user_of(it.source)
         if (other := self._known(it)) is not None:
-            take_nick_from(self._ircd, other, "")
+            remove_guest(self._ircd, other, "")
         about = ("", sign_on.at_ms / 1000, who.nick)
         known = KnownUser(who.nick, who.username, who.host, it.account, *about)
         return add_guest(self._ircd, it.origin, known)
