@@ -8,6 +8,7 @@ from pathlib import Path
 from support.mesh.schedule import make_schedule
 from support.mesh.simulation import HOSTS, failure, shrink
 
+TOLD_EVERY_S = 60.0
 KEPT = Path(__file__).parents[2] / "federation" / "schedules"
 
 
@@ -22,9 +23,13 @@ def main() -> int:
         "--hosts", choices=sorted(HOSTS), default="server", help="what they are (default server)"
     )
     options = parser.parse_args()
-    end = time.monotonic() + options.minutes * 60
+    now = told_at = time.monotonic()
+    end = now + options.minutes * 60
     seed = options.seed
-    while time.monotonic() < end and not 0 < options.schedules <= seed - options.seed:
+    while (now := time.monotonic()) < end and not 0 < options.schedules <= seed - options.seed:
+        if now - told_at >= TOLD_EVERY_S:
+            told_at = now
+            print(f"{seed - options.seed} schedules healed so far", file=sys.stderr, flush=True)
         schedule = make_schedule(seed)
         if failure(schedule, options.hosts):
             short = shrink(schedule, options.hosts)
