@@ -70,10 +70,8 @@ def take(ircd: Ircd, session: Session, draft: Draft, line: Line) -> bool:
     """Whether a line was one of the batch that the client has opened; it does nothing by itself then."""
     reference = line.tags.get(BATCH_TAG)
     if reference is None or line.command == "BATCH":
-        if line.command not in _BESIDES:
-            if not draft.is_given_up:
-                fail(ircd, session, draft, invalid(f"{line.command} came before the end of the batch"))
-            session.draft = None
+        if line.command not in _BESIDES and not draft.is_given_up:
+            fail(ircd, session, draft, invalid(f"{line.command} came before the end of the batch"))
         return False
     if draft.is_given_up:
         return True

@@ -1,6 +1,6 @@
 """RPL_ISUPPORT: what this server does, in the tokens that clients read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from culture.config.ircd import IrcdConfig
@@ -65,8 +65,23 @@ def isupport_lines(config: IrcdConfig, by_skills: tuple[str, ...] = ()) -> Seque
 
     Everybody who comes in is told the same.
     """
+    return _lines([*isupport_tokens(config), *by_skills])
+
+
+def isupport_changes(before: IrcdConfig, after: IrcdConfig) -> Sequence[list[str]]:
+    """What is new or has another value, and with a minus what there is no more."""
+    old, new = isupport_tokens(before), isupport_tokens(after)
+    gone = set(map(_name, old)).difference(map(_name, new))
+    return _lines([*set(new).difference(old), *(f"-{name}" for name in gone)])
+
+
+def _name(token: str) -> str:
+    return token.partition("=")[0]
+
+
+def _lines(told: Iterable[str]) -> list[list[str]]:
     lines = []
-    for line in pack(sorted([*isupport_tokens(config), *by_skills]), _TOKEN_BYTES_PER_LINE):
+    for line in pack(sorted(told), _TOKEN_BYTES_PER_LINE):
         tokens = line.split(" ")
         lines += [tokens[at : at + _TOKENS_PER_LINE] for at in range(0, len(tokens), _TOKENS_PER_LINE)]
     return lines

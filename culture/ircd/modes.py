@@ -30,6 +30,17 @@ def read_changes(letters: str) -> Iterator[tuple[bool, str]]:
             yield adding, letter
 
 
+def read_all_changes(letters: str, params: Iterator[str]) -> Iterator[tuple[bool, str]]:
+    """Also those behind the parameters of others, as in `+b ori +e bo` (RFC 2812 section 3.2.3).
+
+    Whoever reads them takes their parameters from the same iterator.
+    """
+    yield from read_changes(letters)
+    for word in params:
+        if word.startswith(("+", "-")):
+            yield from read_changes(word)
+
+
 @dataclass(slots=True)
 class Effective:
     """Collects changes that took effect, to be told in one line: `+o-v spark-ori spark-bo`."""

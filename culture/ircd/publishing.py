@@ -1,6 +1,6 @@
 """What is published in metadata, and who is told of it without asking (IRCv3 draft/metadata-2)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from culture.ircd.channel import Channel
@@ -14,8 +14,8 @@ from culture.protocol.capabilities import Cap
 from culture.protocol.line import format_line
 from culture.protocol.numerics import RPL_METADATASYNCLATER
 
-MOST_ON_JOIN: Final = 500
-"""Who joins a channel where more is published is told to ask for it."""
+MOST_AT_ONCE: Final = 500
+"""Values that nobody asked for. Who joins a channel where more is published is told to ask for it."""
 LATER_S: Final = 5
 
 
@@ -40,30 +40,43 @@ def publish_value(ircd: Ircd, by: User, target: Target, key: str, value: str | N
 
 def send_own(ircd: Ircd, session: Session) -> None:
     """To who registers: what their account published, and what they did on the way in."""
-    user = session.user
-    _publish_early(ircd, user)
+    _publish_early(ircd, session.user)
     if Cap.METADATA in session.caps:
-        values = ircd.state.metadata.of(user)
-        send_batch(ircd, session, f"metadata {user.nick}", messages(ircd, user, values, values))
+        send_published(ircd, session)
+
+
+def send_published(ircd: Ircd, session: Session) -> None:
+    """What one has published, also if that is nothing."""
+    user, values = session.user, ircd.state.metadata.of(session.user)
+    send_batch(ircd, session, f"metadata {user.nick}", messages(ircd, user, values, values))
 
 
 def send_on_join(ircd: Ircd, session: Session, channel: Channel) -> None:
     """What is published in a channel, as far as the client subscribed to it."""
-    if Cap.METADATA not in session.caps or not session.subscriptions:
+    if Cap.METADATA in session.caps and session.subscriptions:
+        _send_in(ircd, session, channel, list(messages_in(ircd, session, channel)), MOST_AT_ONCE)
+
+
+def send_subscribed(ircd: Ircd, session: Session, keys: Collection[str]) -> None:
+    """To who subscribed just now: what these keys are where changes would be told. Of oneself one knows."""
+    if Cap.METADATA not in session.caps or not keys:
         return
-    lines = list(messages_in(ircd, session, channel))
-    if len(lines) > MOST_ON_JOIN:
-        ircd.reply(session, RPL_METADATASYNCLATER, channel.name, str(LATER_S), trailing=False)
-    elif lines:
-        send_batch(ircd, session, f"metadata {channel.name}", lines)
+    wanted, known, room = sorted(keys), {session.user}, MOST_AT_ONCE
+    for channel in session.user.channels.values():
+        others = [user for user in channel.members if user not in known]
+        lines = list(_messages_of(ircd, [channel, *others], wanted))
+        if _send_in(ircd, session, channel, lines, room):
+            known.update(others)
+            room -= len(lines)
+    for nick in ircd.state.watchers.watched_by(session.user):
+        user = ircd.state.find_user(nick)
+        if user is not None and user not in known:
+            _send_of_watched(ircd, session, user, wanted)
 
 
 def send_of_watched(ircd: Ircd, session: Session, user: User) -> None:
     """To who monitors somebody closely, when they begin to, or when that somebody comes."""
-    if {Cap.METADATA, Cap.EXTENDED_MONITOR} <= session.caps:
-        values = ircd.state.metadata.of(user)
-        if lines := list(messages(ircd, user, values, sorted(session.subscriptions))):
-            send_batch(ircd, session, f"metadata {user.nick}", lines)
+    _send_of_watched(ircd, session, user, sorted(session.subscriptions))
 
 
 def tell_watchers(ircd: Ircd, user: User) -> None:
@@ -92,10 +105,30 @@ def messages(ircd: Ircd, target: Target, values: Mapping[str, str], wanted: Iter
 
 def messages_in(ircd: Ircd, session: Session, channel: Channel) -> Iterator[str]:
     """Of a channel, and of all who are in it but oneself."""
-    targets: list[Target] = [channel, *(user for user in channel.members if user is not session.user)]
-    keys = sorted(session.subscriptions)
+    others = [user for user in channel.members if user is not session.user]
+    return _messages_of(ircd, [channel, *others], sorted(session.subscriptions))
+
+
+def _messages_of(ircd: Ircd, targets: Iterable[Target], wanted: Sequence[str]) -> Iterator[str]:
     for target in targets:
-        yield from messages(ircd, target, ircd.state.metadata.of(target), keys)
+        yield from messages(ircd, target, ircd.state.metadata.of(target), wanted)
+
+
+def _send_in(ircd: Ircd, session: Session, channel: Channel, lines: Sequence[str], room: int) -> bool:
+    """Whether there was room for them: a short line is not to bring a long list."""
+    if len(lines) > room:
+        ircd.reply(session, RPL_METADATASYNCLATER, channel.name, str(LATER_S), trailing=False)
+        return False
+    if lines:
+        send_batch(ircd, session, f"metadata {channel.name}", lines)
+    return True
+
+
+def _send_of_watched(ircd: Ircd, session: Session, user: User, wanted: Iterable[str]) -> None:
+    if {Cap.METADATA, Cap.EXTENDED_MONITOR} <= session.caps:
+        values = ircd.state.metadata.of(user)
+        if lines := list(messages(ircd, user, values, wanted)):
+            send_batch(ircd, session, f"metadata {user.nick}", lines)
 
 
 def _publish_early(ircd: Ircd, user: User) -> None:

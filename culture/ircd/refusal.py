@@ -46,10 +46,14 @@ def need_more_params(command: str) -> Refusal:
     return Refusal(ERR_NEEDMOREPARAMS, command, "Not enough parameters")
 
 
+def not_registered() -> Refusal:
+    return Refusal(ERR_NOTREGISTERED, "You have not registered")
+
+
 def not_now(command: str, *, is_known: bool, is_new: bool) -> Refusal:
     """It is too early for a command, or too late, or there is none such."""
     if is_new:
-        return Refusal(ERR_NOTREGISTERED, "You have not registered")
+        return not_registered()
     if not is_known:
         return Refusal(ERR_UNKNOWNCOMMAND, command, "Unknown command")
     return Refusal(ERR_ALREADYREGISTERED, "You may not reregister")

@@ -10,7 +10,7 @@ from culture.ircd.draft import Draft
 from culture.ircd.sasl.exchange import Exchange
 from culture.ircd.user import User
 from culture.protocol.capabilities import Cap
-from culture.protocol.render import ACCOUNT, BARE, MULTILINE, TAGS, TIME, Form
+from culture.protocol.render import ACCOUNT, BARE, MULTILINE, RELAY, TAGS, TIME, Form
 
 
 class Phase(Enum):
@@ -31,7 +31,12 @@ NEW: Final = (Phase.REGISTERING,)
 READY: Final = (Phase.REGISTERED,)
 
 
-_FORMS: Final = {Cap.MESSAGE_TAGS: TAGS, Cap.SERVER_TIME: TIME, Cap.ACCOUNT_TAG: ACCOUNT}
+_FORMS: Final = {
+    Cap.MESSAGE_TAGS: TAGS,
+    Cap.SERVER_TIME: TIME,
+    Cap.ACCOUNT_TAG: ACCOUNT,
+    Cap.RELAYMSG: RELAY,
+}
 
 
 @dataclass(slots=True, eq=False)

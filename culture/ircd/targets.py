@@ -6,6 +6,7 @@ from culture.ircd.channel import Channel
 from culture.ircd.core import Ircd
 from culture.ircd.refusal import Refusal, need_more_params, no_such_channel, not_on_channel
 from culture.ircd.session import Session
+from culture.ircd.whereabouts import all_hosts
 from culture.names import Folded, fold
 from culture.protocol.masks import is_match
 from culture.protocol.numerics import ERR_NOSUCHSERVER
@@ -37,9 +38,22 @@ def for_each_target(
 
 
 def require_server(ircd: Ircd, name: str) -> None:
-    """A question may name the server it is for: by a mask, or by the nick of somebody on it."""
-    if name and not is_match(name, ircd.name) and ircd.state.find_user(name) is None:
+    """A question may name the server it is for: by a mask, or by the nick of somebody on it.
+
+    What is the same on all of them can be answered for any.
+    """
+    if not name or ircd.state.find_user(name) is not None:
+        return
+    if not any(is_match(name, host) for host in all_hosts(ircd)):
         raise Refusal(ERR_NOSUCHSERVER, name, "No such server")
+
+
+def require_this_server(ircd: Ircd, name: str) -> None:
+    """As `require_server`, where only the server itself knows."""
+    require_server(ircd, name)
+    user = ircd.state.find_user(name)
+    if name and not is_match(name, ircd.name) and (user is None or user.server):
+        raise Refusal(ERR_NOSUCHSERVER, name, "Only answered on that server itself")
 
 
 def require_channel(ircd: Ircd, name: str) -> Channel:

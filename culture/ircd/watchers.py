@@ -23,12 +23,14 @@ class Watchers:
     def watched_by(self, user: User) -> list[str]:
         return list(self._lists.get(user, {}).values())
 
+    def has(self, user: User, nick: str) -> bool:
+        """Whether a nick is on somebody's list."""
+        return fold(nick) in self._lists.get(user, ())
+
     def add(self, user: User, nick: str, most: int) -> bool:
-        """Whether there was room (without end if `most` is 0), or the nick was on the list already."""
+        """Whether there was room for one that is not on the list (without end if `most` is 0)."""
         watched = self._lists.get(user, {})
         key = fold(nick)
-        if key in watched:
-            return True
         if 0 < most <= len(watched):
             return False
         self._lists.setdefault(user, watched)[key] = nick

@@ -27,6 +27,8 @@ class Cap(StrEnum):
     """What one says comes back as others see it."""
     EVENT_PLAYBACK = "draft/event-playback"
     """Joins, parts, modes and the like in what `CHATHISTORY` answers."""
+    EXTENDED_ISUPPORT = "draft/extended-isupport"
+    """`ISUPPORT` also before registration, and what it tells in a batch where the client knows batches."""
     EXTENDED_JOIN = "extended-join"
     """Account and real name of who joins."""
     EXTENDED_MONITOR = "extended-monitor"
@@ -56,8 +58,8 @@ class Cap(StrEnum):
     READ_MARKER = "draft/read-marker"
     """How far one has read: told on `JOIN`, and when another connection of the same account moves it."""
     RELAYMSG = "draft/relaymsg"
-    """`RELAYMSG`, with `message-tags`; the value is what a relayed nick has and no other; the tag
-    `draft/relaymsg` tells who relayed."""
+    """`RELAYMSG`; the value is what a relayed nick has and no other; the tag `draft/relaymsg` tells who
+    relayed."""
     SASL = "sasl"
     """Logging in by `PLAIN`, `EXTERNAL` (a client certificate), `SCRAM-SHA-256`, or `OAUTHBEARER` where
     `oidc` is set; those that `accounts.authenticators` asks for."""

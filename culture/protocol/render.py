@@ -16,6 +16,10 @@ TAGS: Final = Form(1)
 TIME: Final = Form(2)
 ACCOUNT: Final = Form(4)
 MULTILINE: Final = Form(8)
+RELAY: Final = Form(16)
+
+RELAY_TAG: Final = "draft/relaymsg"
+"""Who relayed a message. Bridges know their own words by it, whatever other tags they know."""
 
 
 def format_time(at: float) -> str:
@@ -52,4 +56,6 @@ class Rendered(NamedTuple):
         if form & TAGS and self.tags:
             # Behind what the server says itself (IRCv3 message-tags, client-only tags).
             tags.append(format_tags(self.tags))
+        elif form & RELAY and RELAY_TAG in self.tags:
+            tags.append(format_tags({RELAY_TAG: self.tags[RELAY_TAG]}))
         return (f"@{';'.join(tags)} {self.line}\r\n" if tags else f"{self.line}\r\n").encode()

@@ -87,7 +87,7 @@ async def test_a_certificate_logs_in_and_lets_in(tmp_path: Path, pairs: dict[str
         await program.says(r"who may come in: who logs in \(EXTERNAL\)")
         async with openssl(port, pairs["spark"], pairs["ori"]) as client:
             client.send("CAP LS 302", "NICK ori", "USER o 0 * :o", "CAP REQ :sasl")
-            await client.until(" sasl=EXTERNAL ")
+            await client.until("sasl=EXTERNAL")
             client.send("AUTHENTICATE EXTERNAL", "AUTHENTICATE +", "CAP END", "WHOIS ori")
             assert (await client.until(" 900 ")).endswith(" Ori :You are now logged in as Ori")
             await client.until(" 903 ")

@@ -131,7 +131,7 @@ def test_who_is_banned_neither_joins_nor_speaks_unless_exempt():
     assert lea.lines() == [":spark 474 spark-lea #a :Cannot join channel (+b)"]
     bo.lines()
     bo.send("PRIVMSG #a :one", "NOTICE #a :two")
-    assert bo.lines() == [":spark 404 spark-bo #a :Cannot send to channel"]
+    assert bo.lines() == [":spark 404 spark-bo #a :Cannot send to channel (+b)"]
     ori.send("MODE #a +e spark-lea", "MODE #a +v spark-bo", "PRIVMSG #a :I may")
     lea.send("JOIN #a", "PRIVMSG #a :three")
     assert "474" not in lea.numerics()

@@ -15,6 +15,17 @@ def test_one_answer_carries_the_label():
     ]
 
 
+def test_a_label_has_a_value():
+    ori = Network().client("spark-ori", caps=f"{CAPS} draft/multiline")
+    ori.send("@label= PING x", "@label PING y", "@label BATCH +1 draft/multiline spark-nobody")
+    ori.send("@batch=1 PRIVMSG spark-nobody :hi", "@label= BATCH -1")
+    assert ori.lines() == [
+        ":spark PONG spark :x",
+        ":spark PONG spark :y",
+        ":spark 401 spark-ori spark-nobody :No such nick/channel",
+    ]
+
+
 def test_several_answers_come_in_a_batch():
     ori = Network().client("spark-ori", "#a", caps=CAPS)
     ori.send("PING before", "@label=x MODE #a", "PING after")

@@ -227,6 +227,50 @@ def test_who_joins_a_channel_where_much_is_published_asks_for_it_later():
     assert len(lea.lines()) == 510 + 2
 
 
+def test_who_subscribes_is_told_what_is_published_where_they_are():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a", "#b"), network.client("spark-bo", "#b")
+    far, stranger = network.client("spark-far"), network.client("spark-stranger", "#c")
+    for client in (ori, bo, far, stranger):
+        client.send(f"METADATA * SET state :{client.session.user.username} is busy")
+    ori.send("METADATA #a SET state open", "METADATA * SET model x")
+    lea = network.client("spark-lea", "#a", "#b", caps=f"{CAPS} extended-monitor")
+    lea.send("METADATA * SET state mine", "MONITOR + spark-far,spark-ori")
+    lea.lines()
+    lea.send("METADATA * SUB state nothing")
+    assert read(lea) == [
+        ":spark 770 spark-lea state nothing",
+        ":spark BATCH +1 metadata #a",
+        "@batch=1 :spark METADATA #a state * :open",
+        "@batch=1 :spark METADATA spark-ori state * :ori is busy",
+        ":spark BATCH -1",
+        ":spark BATCH +2 metadata #b",
+        "@batch=2 :spark METADATA spark-bo state * :bo is busy",
+        ":spark BATCH -2",
+        ":spark BATCH +3 metadata spark-far",
+        "@batch=3 :spark METADATA spark-far state * :far is busy",
+        ":spark BATCH -3",
+    ]
+    lea.send("METADATA * SUB state", "METADATA * SUB model")
+    again, *more = read(lea)
+    assert again == ":spark 770 spark-lea state"
+    assert more[1:3] == [":spark BATCH +1 metadata #a", "@batch=1 :spark METADATA spark-ori model * :x"]
+
+
+def test_who_subscribes_where_much_is_published_asks_for_it_later():
+    network = Network(limits=Limits(metadata_changes_per_min=0))
+    keys = " ".join(f"k{number}" for number in range(10))
+    for channel in ("#a", "#b"):
+        for number in range(30):
+            member = network.client(f"spark-{channel[1]}{number}", channel)
+            member.send(*(f"METADATA * SET {key} x" for key in keys.split(" ")))
+    lea = network.client("spark-lea", "#a", "#b", caps=CAPS)
+    lea.send(f"METADATA * SUB {keys}")
+    lines = lea.lines()
+    assert len(lines) == 1 + 302 + 1
+    assert lines[-1] == ":spark 774 spark-lea #b 5"
+
+
 def test_before_registration_one_is_alone():
     network = Network()
     watcher = subscriber(network, "spark-bo")
@@ -259,6 +303,20 @@ def test_who_has_nothing_is_told_so_at_registration():
     client.send(f"CAP REQ :{CAPS}", "NICK spark-ori", "USER ori 0 * :ori", "CAP END")
     batches = [line for line in read(client) if " BATCH " in line]
     assert batches == [":spark BATCH +1 metadata spark-ori", ":spark BATCH -1"]
+
+
+def test_who_asks_for_it_later_is_told_what_they_have_published():
+    ori = Network().client("spark-ori")
+    ori.send("METADATA * SET state busy")
+    ori.lines()
+    ori.send(f"CAP REQ :{CAPS}", f"CAP REQ :{CAPS}")
+    assert read(ori) == [
+        f":spark CAP spark-ori ACK :{CAPS}",
+        ":spark BATCH +1 metadata spark-ori",
+        "@batch=1 :spark METADATA spark-ori state * :busy",
+        ":spark BATCH -1",
+        f":spark CAP spark-ori ACK :{CAPS}",
+    ]
 
 
 def test_an_account_has_the_same_on_all_connections(accounts: Network):

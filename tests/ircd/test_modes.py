@@ -38,6 +38,18 @@ def test_several_changes_are_told_in_one_line_and_only_those_that_took_effect():
     assert ori.lines()[0] == ":spark 324 spark-ori #a +mn"
 
 
+def test_changes_may_follow_behind_the_parameters_of_others():
+    ori, bo = channel_of_two()
+    ori.send("MODE #a +b *!*@*.edu +e *!*@*.bu.edu", "MODE #a +v spark-bo -t+l 5 left over")
+    assert bo.lines() == [
+        ":spark-ori!ori@spark MODE #a +be *!*@*.edu *!*@*.bu.edu",
+        ":spark-ori!ori@spark MODE #a +v-t+l spark-bo 5",
+    ]
+    ori.lines()
+    ori.send("MODE spark-ori +iw -i +R")
+    assert ori.lines() == [":spark-ori!ori@spark MODE spark-ori +iw-i+R"]
+
+
 def test_what_cannot_be_changed_is_refused_and_the_rest_takes_effect():
     ori, _ = channel_of_two()
     ori.send("MODE #a +Xov-t spark-nobody spark-bo")

@@ -53,15 +53,23 @@ def test_the_list_can_be_read_shortened_and_cleared():
     assert ori.lines() == []
 
 
+def test_who_is_on_the_list_already_is_not_reported_again():
+    network = Network()
+    ori = network.client("spark-ori")
+    network.client("spark-bo")
+    ori.send("MONITOR + spark-bo,spark-lea", "MONITOR + SPARK-BO,spark-lea,spark-mia")
+    assert ori.lines() == [
+        ":spark 730 spark-ori :spark-bo!bo@spark",
+        ":spark 731 spark-ori :spark-lea",
+        ":spark 731 spark-ori :spark-mia",
+    ]
+
+
 def test_a_full_list_says_what_did_not_fit():
     network = Network(limits=Limits(monitored_nicks=2))
     ori = network.client("spark-ori")
     ori.send("MONITOR + a,b,c,d", "MONITOR + B")
-    assert ori.lines() == [
-        ":spark 731 spark-ori :a,b",
-        ":spark 734 spark-ori 2 c,d :Monitor list is full",
-        ":spark 731 spark-ori :B",
-    ]
+    assert ori.lines() == [":spark 731 spark-ori :a,b", ":spark 734 spark-ori 2 c,d :Monitor list is full"]
 
 
 def test_a_long_list_comes_in_several_lines():

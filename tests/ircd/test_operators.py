@@ -135,10 +135,10 @@ def test_operators_speak_to_those_who_listen(network: Network):
     op, listener, other = make_operator(network), network.client("listener"), network.client("other")
     listener.send("MODE listener +w")
     listener.lines()
-    op.send("WALLOPS :hello everyone", "WALLOPS")
+    op.send("WALLOPS :hello everyone", "WALLOPS", "WALLOPS :")
     assert listener.lines() == [":op!op@spark WALLOPS :hello everyone"]
     assert other.lines() == []
-    assert op.numerics() == ["461"]
+    assert op.numerics() == ["461", "461"]
 
 
 def test_rehash_asks_the_driver():
@@ -159,7 +159,10 @@ def test_operators_are_told_who_can_be_one(network: Network):
         ":spark 243 op O *@* * both",
         ":spark 219 op o :End of /STATS report",
     ]
-    assert other.lines() == [":spark 481 other :Permission Denied- You're not an IRC operator"]
+    assert other.lines() == [
+        ":spark 481 other :Permission Denied- You're not an IRC operator",
+        ":spark 219 other o :End of /STATS report",
+    ]
 
 
 def test_an_operator_needs_something_that_fits():

@@ -90,7 +90,16 @@ def test_a_bridge_has_to_know_its_own_words():
     bridge = Network().client("spark-bridge", "#a", caps="message-tags")
     bridge.send("RELAYMSG #a z/y :x")
     assert bridge.lines() == [
-        ":spark FAIL RELAYMSG CAPABILITIES_NEEDED :Relaying needs the capabilities draft/relaymsg"
+        ":spark FAIL RELAYMSG CAPABILITIES_NEEDED :Relaying needs the capability draft/relaymsg"
+    ]
+
+
+def test_a_bridge_knows_its_own_words_without_other_tags():
+    bridge = Network().client("spark-bridge", "#a", caps="draft/relaymsg")
+    bridge.send("@+reply=x RELAYMSG #a zoe/matrix :hello", "PRIVMSG spark-bridge :hello")
+    assert bridge.lines() == [
+        "@draft/relaymsg=spark-bridge :zoe/matrix!relay@spark PRIVMSG #a :hello",
+        ":spark-bridge!bridge@spark PRIVMSG spark-bridge :hello",
     ]
 
 

@@ -1,6 +1,7 @@
 """RFC 2812 sections 3.4 and 3.7: what the server says of itself, and whether it is there."""
 
 import pytest
+from support.hosts import Mesh
 from support.network import Network
 
 from culture.ircd.commands.help import TOPICS
@@ -97,6 +98,8 @@ def test_links_are_narrowed_down_by_a_mask():
     }.items():
         ori.send(f"LINKS {asked}")
         assert ori.numerics() == numerics
+    ori.send("LINKS thor*")
+    assert ori.lines() == [":spark 365 spark-ori thor* :End of /LINKS list"]
 
 
 def test_stats_tell_how_long_the_server_is_up():
@@ -122,6 +125,31 @@ def test_a_question_may_name_this_server_and_no_other(command: str):
         assert "402" not in ori.numerics()
     ori.send(f"{command} thor")
     assert ori.lines() == [":spark 402 spark-ori thor :No such server"]
+
+
+@pytest.mark.parametrize(
+    "command", ["ADMIN", "INFO", "LINKS", "LUSERS *", "MOTD", "STATS u", "TIME", "VERSION"]
+)
+def test_what_only_another_host_knows_is_answered_there_alone(command: str):
+    mesh = Mesh("spark", "thor")
+    ori = mesh["spark"].client("ori")
+    mesh["thor"].client("bo")
+    mesh.settle()
+    for name in ("thor", "thor-bo"):
+        ori.send(f"{command} {name} *" if command == "LINKS" else f"{command} {name}")
+        assert ori.lines() == [f":spark 402 spark-ori {name} :Only answered on that server itself"]
+
+
+@pytest.mark.parametrize(
+    "question", ["LIST * thor", "NAMES #a thor", "WHOIS thor thor-bo", "WHOWAS x 1 thor"]
+)
+def test_what_is_the_same_on_all_hosts_may_be_asked_of_any(question: str):
+    mesh = Mesh("spark", "thor")
+    ori = mesh["spark"].client("ori")
+    mesh["thor"].client("bo", "#a")
+    mesh.settle()
+    ori.send(question)
+    assert "402" not in ori.numerics()
 
 
 def test_help_explains_a_command():

@@ -33,7 +33,7 @@ def test_a_list_of_targets_gets_it_each_once():
         ("PRIVMSG #a", "412 spark-ori :No text to send"),
         ("PRIVMSG #a :", "412 spark-ori :No text to send"),
         ("PRIVMSG #nope :x", "403 spark-ori #nope :No such channel"),
-        ("PRIVMSG #theirs :x", "404 spark-ori #theirs :Cannot send to channel"),
+        ("PRIVMSG #theirs :x", "404 spark-ori #theirs :Cannot send to channel (+n): you are not in it"),
         ("PRIVMSG a,b,c :x", "407 spark-ori c :Too many recipients"),
     ],
 )
@@ -53,7 +53,7 @@ def test_a_moderated_channel_hears_operators_and_voices():
     ori.send("MODE #a +m")
     bo.lines()
     bo.send("PRIVMSG #a :x")
-    assert bo.numerics() == ["404"]
+    assert bo.lines() == [":spark 404 spark-bo #a :Cannot send to channel (+m)"]
     ori.send("MODE #a +v spark-bo")
     ori.lines()
     bo.send("PRIVMSG #a :y")
@@ -176,6 +176,13 @@ def test_hostile_bytes_are_answered_and_do_nothing(raw: bytes):
     assert bo.lines() == []
 
 
+@pytest.mark.parametrize("raw", [b"\r\n", b"\n", b"\r\r\n", b"   \r\n"])
+def test_a_line_with_nothing_in_it_is_ignored(raw: bytes):
+    ori = Network().client("spark-ori")
+    ori.send_bytes(raw)
+    assert ori.lines() == []
+
+
 def test_a_reader_that_stops_is_closed_alone():
     network = Network(limits=Limits(sendq_bytes=16384))
     ori = network.client("spark-ori", "#a")
@@ -276,7 +283,7 @@ def test_a_channel_may_want_its_speakers_to_have_accounts():
     ori.send("MODE #a +M", "PRIVMSG #a :I am operator")
     bo.lines()
     bo.send("PRIVMSG #a :hm")
-    assert bo.numerics() == ["404"]
+    assert bo.lines() == [":spark 404 spark-bo #a :Cannot send to channel (+M): log in to an account"]
     bo.session.user.account = "bo"
     bo.send("PRIVMSG #a :hm")
     assert bo.lines() == []

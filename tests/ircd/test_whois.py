@@ -1,5 +1,6 @@
 """RFC 2812 sections 3.6.2 and 3.6.3: WHOIS and WHOWAS."""
 
+import pytest
 from support.network import Network
 
 from culture.config.ircd import Limits
@@ -54,6 +55,17 @@ def test_where_somebody_comes_from_is_told_to_themselves_and_to_operators():
     assert {"276", "378", "379"} <= set(bo.numerics())
     ori.send("WHOIS spark-ori")
     assert ":spark 276 spark-ori spark-ori :has client certificate fingerprint ab12" in ori.lines()
+
+
+@pytest.mark.parametrize(
+    ("peer", "told"),
+    [("192.0.2.7:4711", "192.0.2.7"), ("[2001:db8::7]:4711", "2001:db8::7"), ("unix socket", "unix socket")],
+)
+def test_an_address_is_told_without_its_port(peer: str, told: str):
+    ori = Network().client("spark-ori")
+    ori.session.peer = peer
+    ori.send("WHOIS spark-ori")
+    assert f":spark 378 spark-ori spark-ori :is connecting from *@spark {told}" in ori.lines()
 
 
 def test_channels_are_told_to_those_who_may_know_them():

@@ -6,7 +6,7 @@ from culture.ircd.bans import MASK_LISTS, MaskList, complete_mask
 from culture.ircd.channel import FLAGS, RANKS, STATUSES, Channel, Flag, Setting, Status
 from culture.ircd.core import Ircd
 from culture.ircd.events import ModesChanged
-from culture.ircd.modes import CHANNEL_LETTERS, KEY_LENGTH, MOST_PARAMETERS, Effective, read_changes
+from culture.ircd.modes import CHANNEL_LETTERS, KEY_LENGTH, MOST_PARAMETERS, Effective, read_all_changes
 from culture.ircd.refusal import Refusal, need_more_params, no_such_nick, not_channel_operator, not_on_channel
 from culture.ircd.session import Session
 from culture.ircd.text import room_behind
@@ -45,7 +45,7 @@ def change_modes(ircd: Ircd, session: Session, channel: Channel, letters: str, p
     lists: dict[MaskList, None] = {}
     # Each refusal once: a line full of the same mistake is answered by one line.
     refused: set[tuple[str, ...]] = set()
-    for adding, letter in read_changes(letters):
+    for adding, letter in read_all_changes(letters, waiting):
         takes_parameter = _takes_parameter(adding, letter)
         param = next(waiting, None) if takes_parameter else None
         if takes_parameter and param is None and len(params) > MOST_PARAMETERS:

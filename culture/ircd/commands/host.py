@@ -10,6 +10,7 @@ from culture.ircd.failures import Failure
 from culture.ircd.privileges import require_privilege
 from culture.ircd.refusal import no_such_nick
 from culture.ircd.session import Session
+from culture.ircd.telling import send_from
 from culture.ircd.user import USERNAME_LENGTH, User
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line, format_line
@@ -64,16 +65,16 @@ def show_host(ircd: Ircd, user: User, old_mask: str) -> None:
 
 
 def _show_return(ircd: Ircd, session: Session, user: User, old_mask: str) -> None:
-    ircd.send(session, format_line("QUIT", _REASON, source=old_mask, trailing=True))
+    send_from(ircd, user, session, format_line("QUIT", _REASON, source=old_mask, trailing=True))
     for channel in user.channels.values():
         if session.user in channel.members:
             _show_join(ircd, session, user, channel)
     if user.away and Cap.AWAY_NOTIFY in session.caps:
-        ircd.send(session, format_line("AWAY", user.away, source=user.mask, trailing=True))
+        send_from(ircd, user, session, format_line("AWAY", user.away, source=user.mask, trailing=True))
 
 
 def _show_join(ircd: Ircd, session: Session, user: User, channel: Channel) -> None:
-    ircd.send(session, join_for(session, user, channel))
+    send_from(ircd, user, session, join_for(session, user, channel))
     held = sorted(channel.members[user])
     if held:
         nicks = [user.nick] * len(held)

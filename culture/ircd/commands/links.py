@@ -7,7 +7,8 @@ from culture.ircd.failures import Failure
 from culture.ircd.links import Linked, Links
 from culture.ircd.privileges import require_privilege
 from culture.ircd.session import Phase, Session
-from culture.ircd.targets import require_server
+from culture.ircd.targets import require_this_server
+from culture.ircd.text import one_word
 from culture.ircd.whereabouts import all_hosts, users_on
 from culture.protocol.line import Line, format_line
 from culture.protocol.masks import is_match
@@ -30,11 +31,11 @@ def links(ircd: Ircd, session: Session, line: Line) -> None:
     # RFC 2812 section 3.4.5: a mask of servers, behind the server that is to answer.
     *answering, mask = line.params or ("*",)
     if answering:
-        require_server(ircd, answering[0])
+        require_this_server(ircd, answering[0])
     for host in all_hosts(ircd).values():
         if is_match(mask, host.name):
             ircd.reply(session, RPL_LINKS, host.name, host.via, f"{host.hops} {host.description}")
-    ircd.reply(session, RPL_ENDOFLINKS, "*", "End of /LINKS list")
+    ircd.reply(session, RPL_ENDOFLINKS, one_word(mask), "End of /LINKS list")
 
 
 def map_(ircd: Ircd, session: Session, line: Line) -> None:

@@ -49,6 +49,12 @@ MANUAL: Final[dict[str, Entry]] = {
     "INFO": Entry("[server]", "What this server is, and since when it runs."),
     "INVITE": Entry("[nick #a]", "Invites somebody to a channel, or lists your invitations."),
     "ISON": Entry("nick ...", "Which of these people are here."),
+    "ISUPPORT": Entry(
+        "",
+        "What this server supports, for your client to read.",
+        "With `draft/extended-isupport` also before registration.",
+        is_for_people=False,
+    ),
     "JOIN": Entry(
         "#a,#b [key,key] | 0",
         "Joins channels. JOIN 0 leaves all of them.",

@@ -8,7 +8,14 @@ from culture.ircd.channel import Channel
 from culture.ircd.core import Ircd
 from culture.ircd.failures import Failure
 from culture.ircd.metadata import EVERYONE, Target, is_key, name_of
-from culture.ircd.publishing import has_room, messages, messages_in, publish_value, values_of
+from culture.ircd.publishing import (
+    has_room,
+    messages,
+    messages_in,
+    publish_value,
+    send_subscribed,
+    values_of,
+)
 from culture.ircd.refusal import need_more_params
 from culture.ircd.replies import send_batch
 from culture.ircd.session import Phase, Session
@@ -94,9 +101,9 @@ def _sync(ircd: Ircd, session: Session, name: str, params: Sequence[str]) -> Non
 
 
 def _sub(ircd: Ircd, session: Session, name: str, keys: Sequence[str]) -> None:
-    """Keys in order. What they are now is told on JOIN and SYNC: a short line is not to bring a long list."""
+    """Keys in order, and what they are now where they are new to the client."""
     _require_oneself(ircd, session, name)
-    most = ircd.limits.metadata_subscriptions
+    most, before = ircd.limits.metadata_subscriptions, session.subscriptions
     subscribed = []
     for key in _required(keys):
         if 0 < most <= len(session.subscriptions):
@@ -110,6 +117,7 @@ def _sub(ircd: Ircd, session: Session, name: str, keys: Sequence[str]) -> None:
         else:
             _send_failure(ircd, session, _invalid(key))
     _send_keys(ircd, session, RPL_METADATASUBOK, subscribed)
+    send_subscribed(ircd, session, session.subscriptions - before)
 
 
 def _unsub(ircd: Ircd, session: Session, name: str, keys: Sequence[str]) -> None:

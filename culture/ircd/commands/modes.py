@@ -2,11 +2,12 @@
 
 from culture.ircd.commands.channel_modes import change_modes
 from culture.ircd.core import Ircd
-from culture.ircd.modes import Effective, read_changes
+from culture.ircd.modes import Effective, read_all_changes
 from culture.ircd.record import Moment
 from culture.ircd.refusal import Refusal, need_more_params, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.targets import require_channel
+from culture.ircd.telling import send_from
 from culture.ircd.user import GRANTED, USER_MODES, User, UserMode
 from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import (
@@ -23,7 +24,7 @@ def mode(ircd: Ircd, session: Session, line: Line) -> None:
     if not target:
         raise need_more_params("MODE")
     if not target.startswith("#"):
-        _user_mode(ircd, session, target, changes[0] if changes else "")
+        _user_mode(ircd, session, target, changes)
         return
     channel = require_channel(ircd, target)
     if changes:
@@ -35,18 +36,18 @@ def mode(ircd: Ircd, session: Session, line: Line) -> None:
         ircd.reply(session, RPL_CREATIONTIME, channel.name, created, trailing=False)
 
 
-def _user_mode(ircd: Ircd, session: Session, target: str, letters: str) -> None:
+def _user_mode(ircd: Ircd, session: Session, target: str, changes: list[str]) -> None:
     user = ircd.state.find_user(target)
     if user is None:
         raise no_such_nick(target)
     if user is not session.user:
         raise Refusal(ERR_USERSDONTMATCH, "Can't change mode for other users")
-    if not letters:
+    if not any(changes):
         ircd.reply(session, RPL_UMODEIS, "+" + "".join(sorted(user.modes)), trailing=False)
         return
     effective = Effective()
     is_unknown = False
-    for adding, letter in read_changes(letters):
+    for adding, letter in read_all_changes(changes[0], iter(changes[1:])):
         if letter not in USER_MODES:
             is_unknown = True
         elif adding and letter in GRANTED:
@@ -55,7 +56,8 @@ def _user_mode(ircd: Ircd, session: Session, target: str, letters: str) -> None:
             ircd.state.set_user_mode(user, UserMode(letter), present=adding)
             effective.add(adding, letter)
     if effective.changes:
-        ircd.send(session, format_line("MODE", user.nick, effective.changes, source=user.mask))
+        line = format_line("MODE", user.nick, effective.changes, source=user.mask)
+        send_from(ircd, user, session, line)
         tell_user_modes(ircd, user)
     if is_unknown:
         raise Refusal(ERR_UMODEUNKNOWNFLAG, "Unknown MODE flag")

@@ -35,8 +35,10 @@ def _add(ircd: Ircd, session: Session, targets: str) -> None:
     added: list[str] = []
     refused: list[str] = []
     for nick in filter(is_nick, split_targets(targets)):
-        has_room = ircd.state.watchers.add(session.user, nick, most)
-        (added if has_room else refused).append(nick)
+        # Who is on the list is not added again, and not told of again.
+        if not ircd.state.watchers.has(session.user, nick):
+            has_room = ircd.state.watchers.add(session.user, nick, most)
+            (added if has_room else refused).append(nick)
     _send_status(ircd, session, added)
     for nick in added:
         if (user := ircd.state.find_user(nick)) is not None:

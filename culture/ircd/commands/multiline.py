@@ -42,7 +42,7 @@ def _open(ircd: Ircd, session: Session, reference: str, line: Line) -> None:
     if line.param(1) != TYPE or not line.param(2):
         raise invalid(f"A batch of a client is {TYPE} and has a target")
     if Cap.LABELED_RESPONSE in session.caps:
-        session.draft.label = line.tags.get(LABEL)
+        session.draft.label = line.tags.get(LABEL) or None
 
 
 def _close(ircd: Ircd, session: Session, reference: str, line: Line) -> None:
@@ -53,7 +53,7 @@ def _close(ircd: Ircd, session: Session, reference: str, line: Line) -> None:
         raise invalid("A message of blank lines only")
     session.draft = None
     if not draft.is_given_up:
-        label = None if LABEL in line.tags else draft.label
+        label = None if line.tags.get(LABEL) else draft.label
         ircd.attempt(session, label, partial(_say, ircd, session, draft))
 
 

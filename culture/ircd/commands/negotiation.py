@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from culture.config.ircd import IrcdConfig
+from culture.ircd.commands.isupport import announce_isupport
 from culture.ircd.commands.registration import finish_registration
 from culture.ircd.core import Ircd
 from culture.ircd.offers import offered, sts_policy
+from culture.ircd.publishing import send_published
 from culture.ircd.refusal import Refusal
 from culture.ircd.session import Phase, Session
 from culture.ircd.text import pack, room_behind
@@ -27,7 +29,10 @@ def cap(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def announce_offers(ircd: Ircd, before: IrcdConfig) -> None:
-    """The configuration changed: who listens learns what is new, and loses what is gone (cap-notify)."""
+    """The configuration changed: who listens learns what is new, and loses what is gone (cap-notify).
+
+    What ISUPPORT says otherwise now is told to everyone.
+    """
     old, new = offered(before, ircd.skills.caps), offered(ircd.config, ircd.skills.caps)
     gone = [cap for cap in old if cap not in new]
     come = [_with_value(cap, value) for cap, value in new.items() if old.get(cap) != value]
@@ -38,6 +43,7 @@ def announce_offers(ircd: Ircd, before: IrcdConfig) -> None:
             _send(ircd, session, "DEL", " ".join(gone))
         if come and is_listening:
             _send(ircd, session, "NEW", " ".join(come))
+    announce_isupport(ircd, before)
 
 
 def _with_value(cap: Cap, value: str) -> str:
@@ -83,7 +89,10 @@ def _req(ircd: Ircd, session: Session, line: Line) -> None:
     room = room_behind(ircd.name, "CAP", session.user.nick, "ACK")
     for some in list(pack(wanted, room)) or [""]:
         _send(ircd, session, "ACK", some)
+    is_new_to_metadata = Cap.METADATA in caps - session.caps
     session.set_caps(caps)
+    if is_new_to_metadata and session.phase is Phase.REGISTERED:
+        send_published(ircd, session)
 
 
 def _end(ircd: Ircd, session: Session, line: Line) -> None:

@@ -10,6 +10,7 @@ from culture.ircd.privileges import find_operator, require_privilege
 from culture.ircd.record import Moment
 from culture.ircd.refusal import Refusal, need_more_params, no_such_nick
 from culture.ircd.session import Session
+from culture.ircd.telling import send_from
 from culture.ircd.user import UserMode
 from culture.names import fold
 from culture.protocol.line import Line, format_line
@@ -77,11 +78,13 @@ def rehash(ircd: Ircd, session: Session, line: Line) -> None:
 
 def wallops(ircd: Ircd, session: Session, line: Line) -> None:
     """To everyone who wants to hear from operators (user mode w)."""
+    if not line.param(0):
+        raise need_more_params("WALLOPS")
     require_privilege(ircd, session, "wallops")
     told = format_line("WALLOPS", line.param(0), source=session.user.mask, trailing=True)
     for user in ircd.state.users.values():
         if UserMode.WALLOPS in user.modes and user.session is not None:
-            ircd.send(user.session, told)
+            send_from(ircd, session.user, user.session, told)
 
 
 def _refuse(ircd: Ircd, session: Session, config: OperConfig | None, refusal: Refusal) -> None:

@@ -2,14 +2,13 @@
 
 from culture.ircd.core import Ircd
 from culture.ircd.events import AwayChanged, RealnameChanged
-from culture.ircd.refusal import Refusal
+from culture.ircd.refusal import not_registered
 from culture.ircd.session import Phase, Session
 from culture.ircd.text import cut, pack
 from culture.ircd.user import User
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
 from culture.protocol.numerics import (
-    ERR_NOTREGISTERED,
     RPL_ISON,
     RPL_NOWAWAY,
     RPL_UNAWAY,
@@ -25,7 +24,7 @@ def away(ircd: Ircd, session: Session, line: Line) -> None:
     if session.phase is Phase.REGISTERING:
         # IRCv3 pre-away: nobody is there yet to be told.
         if Cap.PRE_AWAY not in session.caps:
-            raise Refusal(ERR_NOTREGISTERED, "You have not registered")
+            raise not_registered()
         user.away = text
     elif text != user.away:
         ircd.publish(AwayChanged(user, text))

@@ -19,8 +19,8 @@ def redact(ircd: Ircd, session: Session, line: Line) -> None:
     name, msgid, reason = line.param(0), line.param(1), line.param(2)
     channel = ircd.state.find_channel(name) if name.startswith("#") else None
     if name.startswith("#") and (channel is None or session.user not in channel.members):
-        raise Failure("INVALID_TARGET", name, text="You cannot delete messages from there")
-    asker = asker_of(ircd, session)
+        raise _invalid(name)
+    asker = asker_of(ircd, session, [name])
     ircd.ask_skill(
         session,
         partial(ircd.skills.find, asker, name, msgid),
@@ -34,7 +34,7 @@ def _decide(
 ) -> None:
     target = ircd.state.find_channel(name) if name.startswith("#") else ircd.state.find_user(name)
     if found is None or (name.startswith("#") and target is None):
-        _fail(ircd, session, _unknown(name, msgid))
+        _fail(ircd, session, _invalid(name) if target is None else _unknown(name, msgid))
         return
     window_s = ircd.config.history.redact_within_s
     is_moderator = isinstance(target, Channel) and target.may_moderate(session.user)
@@ -58,6 +58,10 @@ def _spelled(target: Channel | User | None, name: str) -> str:
     if target is None:
         return name
     return target.name if isinstance(target, Channel) else target.nick
+
+
+def _invalid(name: str) -> Failure:
+    return Failure("INVALID_TARGET", name, text="You cannot delete messages from there")
 
 
 def _unknown(name: str, msgid: str) -> Failure:

@@ -5,8 +5,9 @@ import re
 from functools import partial
 
 from culture.ircd.commands.authentication import abandon_exchange
+from culture.ircd.commands.isupport import send_isupport
 from culture.ircd.commands.reservation import if_not_reserved, reserved
-from culture.ircd.commands.server import send_isupport, send_lusers, send_motd
+from culture.ircd.commands.server import send_lusers, send_motd
 from culture.ircd.core import Ircd
 from culture.ircd.events import Renamed
 from culture.ircd.modes import CHANNEL_LETTERS, PARAMETER_LETTERS, USER_LETTERS

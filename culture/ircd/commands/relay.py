@@ -3,7 +3,7 @@
 import re
 
 from culture.ircd.channel import Channel
-from culture.ircd.commands.speech import call_absent, client_tags, find_mentioned, fit
+from culture.ircd.commands.speech import call_absent, check_may_say, client_tags, find_mentioned, fit
 from culture.ircd.core import Ircd
 from culture.ircd.events import Said
 from culture.ircd.failures import Failure
@@ -15,9 +15,9 @@ from culture.ircd.targets import require_membership
 from culture.ircd.user import User
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
-from culture.protocol.numerics import ERR_CANNOTSENDTOCHAN, ERR_NOTEXTTOSEND
+from culture.protocol.numerics import ERR_NOTEXTTOSEND
+from culture.protocol.render import RELAY_TAG
 
-_TAG = "draft/relaymsg"
 _USERNAME = "relay"
 # What has a meaning in a line or a mask, and what would look like another line.
 _RESERVED = re.compile(r"[\s!+%@&#$:'\"?*,.]")
@@ -25,18 +25,12 @@ _RESERVED = re.compile(r"[\s!+%@&#$:'\"?*,.]")
 
 def relaymsg(ircd: Ircd, session: Session, line: Line) -> None:
     """`channel nick text`. The nick has a sign that no nick of this network can have."""
-    _check_capabilities(session)
+    if Cap.RELAYMSG not in session.caps:
+        # Without the tag a bridge would take its own words for somebody else's, and carry them in a circle.
+        raise Failure("CAPABILITIES_NEEDED", text=f"Relaying needs the capability {Cap.RELAYMSG}")
     channel = _check_channel(ircd, session, line.param(0), line.param(2))
     _check_nick(line.param(1), ircd.limits.nick_length)
     _relay(ircd, session, channel, line)
-
-
-def _check_capabilities(session: Session) -> None:
-    # Without the tag a bridge would take its own words for somebody else's, and carry them in a circle.
-    missing = {Cap.MESSAGE_TAGS, Cap.RELAYMSG} - session.caps
-    if missing:
-        text = f"Relaying needs the capabilities {' and '.join(sorted(missing))}"
-        raise Failure("CAPABILITIES_NEEDED", text=text)
 
 
 def _check_channel(ircd: Ircd, session: Session, name: str, text: str) -> Channel:
@@ -45,8 +39,7 @@ def _check_channel(ircd: Ircd, session: Session, name: str, text: str) -> Channe
         raise not_channel_operator(channel.name)
     if not text:
         raise Refusal(ERR_NOTEXTTOSEND, "No text to send")
-    if not channel.may_speak(session.user) or not channel.takes(text):
-        raise Refusal(ERR_CANNOTSENDTOCHAN, channel.name, "Cannot send to channel")
+    check_may_say(channel, session.user, text)
     return channel
 
 
@@ -60,7 +53,7 @@ def _check_nick(nick: str, longest: int) -> None:
 def _relay(ircd: Ircd, session: Session, channel: Channel, line: Line) -> None:
     now = ircd.clock()
     absent = User(ircd.name, signed_on_at=now, nick=line.param(1), username=_USERNAME, spoke_at=now)
-    tags = {_TAG: session.user.nick, **client_tags(ircd, session, line)}
+    tags = {RELAY_TAG: session.user.nick, **client_tags(ircd, session, line)}
     text = fit(absent.mask, "PRIVMSG", channel.name, line.param(2))
     mentioned = find_mentioned(ircd, text)
     ircd.publish(Said(absent, "PRIVMSG", channel, text, tags, mentioned))

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from itertools import zip_longest
 
+from culture.ircd.commands.isupport import send_isupport
 from culture.ircd.core import Ircd
-from culture.ircd.isupport import isupport_lines
 from culture.ircd.refusal import not_an_operator
-from culture.ircd.session import LINKED, REGISTERING, Session
-from culture.ircd.targets import require_server
+from culture.ircd.session import Session
+from culture.ircd.targets import require_this_server
 from culture.ircd.text import one_word
 from culture.ircd.user import UserMode
 from culture.ircd.whereabouts import all_hosts
@@ -23,7 +23,6 @@ from culture.protocol.numerics import (
     RPL_ENDOFSTATS,
     RPL_GLOBALUSERS,
     RPL_INFO,
-    RPL_ISUPPORT,
     RPL_LOCALUSERS,
     RPL_LUSERCHANNELS,
     RPL_LUSERCLIENT,
@@ -43,7 +42,7 @@ _NOT_TOLD = "(not told)"
 
 
 def admin(ircd: Ircd, session: Session, line: Line) -> None:
-    require_server(ircd, line.param(0))
+    require_this_server(ircd, line.param(0))
     ircd.reply(session, RPL_ADMINME, ircd.name, "Administrative info")
     numerics = (RPL_ADMINLOC1, RPL_ADMINLOC2, RPL_ADMINEMAIL)
     for numeric, text in zip_longest(numerics, ircd.config.admin, fillvalue=_NOT_TOLD):
@@ -51,7 +50,7 @@ def admin(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def info(ircd: Ircd, session: Session, line: Line) -> None:
-    require_server(ircd, line.param(0))
+    require_this_server(ircd, line.param(0))
     for text in (
         f"culture-{ircd.version}: an IRC server for agents and people",
         f"{ircd.name}: {ircd.config.description}",
@@ -62,7 +61,7 @@ def info(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def lusers(ircd: Ircd, session: Session, line: Line) -> None:
-    require_server(ircd, line.param(1))
+    require_this_server(ircd, line.param(1))
     send_lusers(ircd, session)
 
 
@@ -70,10 +69,11 @@ def send_lusers(ircd: Ircd, session: Session) -> None:
     everyone, here = len(ircd.state.users), ircd.state.users_here
     invisible = len(ircd.state.by_mode[UserMode.INVISIBLE])
     operators = len(ircd.state.by_mode[UserMode.OPERATOR])
-    unknown = sum(session.phase is REGISTERING for session in ircd.sessions)
-    linked = sum(session.phase is LINKED for session in ircd.sessions)
-    servers = len(all_hosts(ircd))
-    visible = f"There are {everyone - invisible} users and {invisible} invisible on {servers} servers"
+    hosts = all_hosts(ircd).values()
+    linked = sum(host.hops == 1 for host in hosts)
+    # Nobody is counted one by one: everyone who comes is told this. A link may be gone, and its host not yet.
+    unknown = max(0, len(ircd.sessions) - here - linked)
+    visible = f"There are {everyone - invisible} users and {invisible} invisible on {len(hosts)} servers"
     ircd.reply(session, RPL_LUSERCLIENT, visible)
     ircd.reply(session, RPL_LUSEROP, str(operators), "operator(s) online")
     ircd.reply(session, RPL_LUSERUNKNOWN, str(unknown), "unknown connection(s)")
@@ -87,7 +87,7 @@ def send_lusers(ircd: Ircd, session: Session) -> None:
 
 
 def motd(ircd: Ircd, session: Session, line: Line) -> None:
-    require_server(ircd, line.param(0))
+    require_this_server(ircd, line.param(0))
     send_motd(ircd, session)
 
 
@@ -103,8 +103,8 @@ def send_motd(ircd: Ircd, session: Session) -> None:
 
 
 def stats(ircd: Ircd, session: Session, line: Line) -> None:
-    """By a letter. Of what is not counted here, only the end is told."""
-    require_server(ircd, line.param(1))
+    """By a letter. Whatever is told or refused, the end is; of what is not counted here, nothing else."""
+    require_this_server(ircd, line.param(1))
     query = line.param(0)[:1]
     if (tell := _STATS.get(query)) is not None:
         tell(ircd, session)
@@ -118,7 +118,8 @@ def _stats_uptime(ircd: Ircd, session: Session) -> None:
 def _stats_operators(ircd: Ircd, session: Session) -> None:
     """To operators: whom else to guess at is nobody's business."""
     if not session.user.is_operator:
-        raise not_an_operator()
+        ircd.refuse(session, not_an_operator())
+        return
     for oper in ircd.config.opers:
         ircd.reply(session, RPL_STATSOLINE, "O", "*@*", "*", one_word(oper.name), trailing=False)
 
@@ -134,16 +135,11 @@ def _uptime(seconds: int) -> str:
 
 
 def time(ircd: Ircd, session: Session, line: Line) -> None:
-    require_server(ircd, line.param(0))
+    require_this_server(ircd, line.param(0))
     ircd.reply(session, RPL_TIME, ircd.name, format_time(ircd.clock()))
 
 
 def version(ircd: Ircd, session: Session, line: Line) -> None:
-    require_server(ircd, line.param(0))
+    require_this_server(ircd, line.param(0))
     ircd.reply(session, RPL_VERSION, f"culture-{ircd.version}", ircd.name, ircd.config.description)
     send_isupport(ircd, session)
-
-
-def send_isupport(ircd: Ircd, session: Session) -> None:
-    for tokens in isupport_lines(ircd.config, ircd.skills.tokens):
-        ircd.reply(session, RPL_ISUPPORT, *tokens, "are supported by this server")

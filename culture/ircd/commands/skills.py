@@ -11,6 +11,7 @@ from culture.ircd.session import Session
 from culture.ircd.skills import (
     Asker,
     Membership,
+    Named,
     Replies,
     Reply,
     ReplyBatch,
@@ -34,8 +35,10 @@ def skill_commands(skills: Skills) -> dict[str, Command]:
     return {name: Command(partial(_run, name, row), row.params) for name, row in skills.commands.items()}
 
 
-def asker_of(ircd: Ircd, session: Session) -> Asker:
+def asker_of(ircd: Ircd, session: Session, words: Sequence[str]) -> Asker:
+    """The words are those of the command."""
     user = session.user
+    named = (found for word in words if (found := ircd.state.find_user(word)))
     return Asker(
         user.nick,
         user.account,
@@ -45,6 +48,7 @@ def asker_of(ircd: Ircd, session: Session) -> Asker:
         {key: _membership(channel, user) for key, channel in user.channels.items()},
         frozenset(ircd.state.closed),
         ircd.config.nick_policy == "prefixed",
+        {each.key: Named(each.nick, end_of(each)) for each in named},
     )
 
 
@@ -57,7 +61,7 @@ def _membership(channel: Channel, user: User) -> Membership:
 def _run(name: str, row: SkillCommand, ircd: Ircd, session: Session, line: Line) -> None:
     ircd.ask_skill(
         session,
-        partial(_answer, row, asker_of(ircd, session), line.params),
+        partial(_answer, row, asker_of(ircd, session, line.params), line.params),
         partial(_tell, ircd, session, name),
         unavailable=partial(_tell, ircd, session, name, _UNAVAILABLE),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from culture.ircd.channel import PREFIXES, RANKS, Channel, Status
+from culture.ircd.channel import PREFIXES, RANKS, Channel, Flag, Status
 from culture.ircd.core import Ircd
 from culture.ircd.events import Said, SpeechCommand
 from culture.ircd.refusal import Refusal, no_such_channel, no_such_nick
@@ -118,15 +118,33 @@ def _say_in_channel(
     sender, channel = session.user, ircd.state.find_channel(name)
     if channel is None:
         raise no_such_channel(name)
-    if not channel.may_speak(sender):
-        raise Refusal(ERR_CANNOTSENDTOCHAN, channel.name, "Cannot send to channel")
-    if not channel.takes(text, fragments):
-        raise Refusal(ERR_CANNOTSENDTOCHAN, channel.name, "Cannot send to channel (+C)")
+    check_may_say(channel, sender, text, fragments)
     text, fragments = _fit_all(sender, command, channel.name, text, fragments)
     mentioned = find_mentioned(ircd, text) if "@" in text else ()
     ircd.publish(Said(sender, command, channel, text, tags, mentioned, to, fragments))
     if mentioned and to is None:
         call_absent(ircd, sender, channel, mentioned)
+
+
+def check_may_say(channel: Channel, sender: User, text: str, fragments: tuple[Fragment, ...] = ()) -> None:
+    """What a channel does not take, from this user or from anybody, is refused with the mode that is why."""
+    if not channel.may_speak(sender):
+        why = _why_silent(channel, sender)
+    elif not channel.takes(text, fragments):
+        why = "(+C)"
+    else:
+        return
+    raise Refusal(ERR_CANNOTSENDTOCHAN, channel.name, f"Cannot send to channel {why}")
+
+
+def _why_silent(channel: Channel, sender: User) -> str:
+    if Flag.NO_EXTERNAL in channel.flags and sender not in channel.members:
+        return "(+n): you are not in it"
+    if Flag.MODERATED in channel.flags:
+        return "(+m)"
+    if Flag.REGISTERED_SPEAK in channel.flags and sender.account is None:
+        return "(+M): log in to an account"
+    return "(+b)"
 
 
 def _say_to_user(

@@ -6,6 +6,7 @@ from culture.ircd.commands.authentication import authenticate
 from culture.ircd.commands.channel_name import rename
 from culture.ircd.commands.help import help_, help_index
 from culture.ircd.commands.host import chghost
+from culture.ircd.commands.isupport import isupport
 from culture.ircd.commands.links import connect, links, map_, server, squit
 from culture.ircd.commands.listing import list_
 from culture.ircd.commands.liveness import ignore, ping, quit_
@@ -43,6 +44,7 @@ COMMANDS: dict[str, Command] = {
     "INFO": Command(info),
     "INVITE": Command(invite),
     "ISON": Command(ison, params=1),
+    "ISUPPORT": Command(isupport, phases=ANY),
     "JOIN": Command(join, params=1),
     "KICK": Command(kick, params=2),
     "KILL": Command(kill, params=2),

@@ -73,12 +73,17 @@ def _send_whois(ircd: Ircd, session: Session, user: User) -> None:
 
 def _send_private(ircd: Ircd, session: Session, user: User) -> None:
     """What is for the user and for operators alone."""
-    peer = user.session.peer if user.session else user.host
-    ircd.reply(session, RPL_WHOISHOST, user.nick, f"is connecting from *@{user.host} {peer}")
+    address = _address(user.session.peer) if user.session else user.host
+    ircd.reply(session, RPL_WHOISHOST, user.nick, f"is connecting from *@{user.host} {address}")
     ircd.reply(session, RPL_WHOISMODES, user.nick, f"is using modes +{''.join(sorted(user.modes))}")
     if user.session and user.session.fingerprint:
         text = f"has client certificate fingerprint {user.session.fingerprint}"
         ircd.reply(session, RPL_WHOISCERTFP, user.nick, text)
+
+
+def _address(peer: str) -> str:
+    """Without its port: clients take the last word for an address."""
+    return peer.rpartition(":")[0].strip("[]") or peer
 
 
 def _channels(session: Session, user: User) -> list[str]:

@@ -32,7 +32,7 @@ class Player:
         for raw in self._sent.feed(data):
             with contextlib.suppress(UnicodeDecodeError, MalformedLine):
                 line = parse_line(raw.decode())
-                if (label := line.tags.get("label")) is not None:
+                if label := line.tags.get("label"):
                     self.reader.asked[label] += 1
                     self.owed[label] += self._is_heard_at_once() and line.command != "BATCH"
         self.client.send_bytes(data)
