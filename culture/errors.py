@@ -21,6 +21,10 @@ class CultureError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    @property
+    def with_hint(self) -> str:
+        return f"{self}\nhint: {self.hint}" if self.hint else str(self)
+
 
 class UsageError(CultureError):
     exit_status = 64

@@ -133,7 +133,7 @@ class Answering:
         self._is_caught_up = True
         if not self._is_recovered:
             self._is_recovered = True
-            self._put_back(is_crash=True)
+            self._put_back()
         self.wake()
 
     async def run(self) -> None:
@@ -244,18 +244,18 @@ class Answering:
         ended = self._turns.end(why)
         if ended is not None:
             self._story.turn_ended(ended, Use(), is_expected=self._is_stopping)
-        broken = self._put_back(is_crash=True)
+        broken = self._put_back()
         again = f"; starting it again in {again_s:.0f} s" if again_s is not None else ""
         if broken:
             self._tell(Kind.CRASHED, f"turn {broken[0].turn} broke off: {why}{again}", broken)
         else:
             self._on_alert(Alert(Kind.CRASHED, f"{why}{again}"))
 
-    def _put_back(self, *, is_crash: bool) -> list[Entry]:
-        """What waits again, without those who are given up as every turn with them ends in a crash."""
+    def _put_back(self) -> list[Entry]:
+        """After a crash: what waits again, without those who are given up as every turn with them ends so."""
         left, limit = self._file.queue.injected(), self._limits.crashes
         with self._file.at_once():
-            self._file.queue.requeue(self._now_ms(), is_crash=is_crash)
+            self._file.queue.requeue(self._now_ms(), is_crash=True)
             fatal = self._file.queue.fatal(limit)
             self._file.queue.give_up(fatal, f"{limit} turns with it ended in a crash", self._now_ms())
         if fatal:

@@ -3,15 +3,11 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
 
 from culture.agent.answers import asks_for_status
-from culture.agent.attention import is_speech
+from culture.agent.attention import is_speech, replied_to
 from culture.client.events import Said
 from culture.names import fold, is_channel
-
-# The draft's name (IRCv3 client-tags/reply), and the one it will have.
-REPLY_TAGS: Final = ("+draft/reply", "+reply")
 
 
 class Question:
@@ -60,12 +56,12 @@ class Questions:
         return (question for question in self._open if not question.answer.done())
 
     def _replied_to(self, said: Said) -> Question | None:
-        replied = {said.tags[tag] for tag in REPLY_TAGS if tag in said.tags}
+        replied = replied_to(said)
         return next((each for each in self._waiting() if replied.intersection(each.msgids)), None)
 
     def _directed_at(self, said: Said) -> Question | None:
         # It says itself that it is about something else.
-        if any(tag in said.tags for tag in REPLY_TAGS) or asks_for_status(said, self._own_nick()):
+        if replied_to(said) or asks_for_status(said, self._own_nick()):
             return None
         if said.channel is not None and not said.calls(self._own_nick()):
             return None

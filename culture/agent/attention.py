@@ -14,7 +14,8 @@ from culture.protocol.mentions import find_mentions
 _CTCP = "\x01"
 ACTION = _CTCP + "ACTION "
 EVERYONE: Final = "all"
-_REPLY: Final = "+draft/reply"
+# The draft's name (IRCv3 client-tags/reply), and the one it will have.
+_REPLY: Final = ("+draft/reply", "+reply")
 # On what a bot says (IRCv3 bot-mode).
 _BOT: Final = "bot"
 _ACCOUNT: Final = "account"
@@ -76,7 +77,7 @@ def _concern(said: Said, own_nick: str, attention: Attention, own_messages: Cont
         return Concern.DIRECT
     if said.calls(own_nick):
         return Concern.MENTION
-    if said.tags.get(_REPLY) in own_messages:
+    if any(msgid in own_messages for msgid in replied_to(said)):
         return Concern.REPLY
     called = find_mentions(said.text, lambda name: name if name in attention.names else None)
     concerns = {attention.names[fold(name)] for name in called}
@@ -89,6 +90,11 @@ def is_speech(said: Said, own_nick: str) -> bool:
         return False
     # Clients ask each other for versions and times by CTCP, unseen by people. Only /me is speech.
     return not said.text.startswith(_CTCP) or said.text.startswith(ACTION)
+
+
+def replied_to(said: Said) -> set[str]:
+    """The ids of what it says itself to be a reply to."""
+    return {said.tags[tag] for tag in _REPLY if tag in said.tags}
 
 
 def _may_start_a_turn(said: Said, allow_from: Iterable[str]) -> bool:

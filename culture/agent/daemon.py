@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from culture.agent import status
 from culture.agent.alerts import Alert, Kind
@@ -23,26 +23,21 @@ from culture.agent.ears import Ears
 from culture.agent.gate import Gate, OpenGate
 from culture.agent.identity import NO_PASSWORDS, Passwords, identity_of
 from culture.agent.ipc import IpcServer
+from culture.agent.notices import Notices
 from culture.agent.story import Story
 from culture.agent.turns import Turns
 from culture.agent.upkeep import MakeRunner, Upkeep
 from culture.agent.voice import Voice
+from culture.agent.whereabouts import Whereabouts
 from culture.agent.whispers import Whispers
 from culture.client.client import Client, Sent
 from culture.client.events import Echoed, Event, Joined, Left, Refused, Registered, Said
-from culture.client.session import Kind as Speech
 from culture.config.address import Address
 from culture.config.agents import AgentConfig, TurnsConfig
 from culture.errors import CultureError
-from culture.names import fold
 from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import State
 from culture.store.agent.spending import Use
-
-_TOLD_BYTES: Final = 300
-_DONE_SHOWN: Final = 20
-_DIRECTORY: Final = "directory"
-_CHANNELS: Final = "channels"
 
 
 class AgentDaemon:
@@ -69,18 +64,21 @@ class AgentDaemon:
         self._config = config
         self._on_status = on_status
         self._file = file
-        if config.fresh:
-            file.keep(_DIRECTORY, "")
-            file.keep(_CHANNELS, "")
-        self._channels = list(dict.fromkeys([*config.channels, *file.kept(_CHANNELS).splitlines()]))
+        self._whereabouts = Whereabouts(file, config.channels, directory, is_fresh=config.fresh)
         self._is_rehearsing = is_rehearsing
         self._supervisor = supervisor
         self._story = Story(config.nick, config.agent)
         buffers = Buffers(buffer_size, on_read=file.hearing.set_read)
         self._turns = Turns(clock=time.monotonic, new_id=lambda: secrets.token_hex(2))
         self._client = Client(
-            address, identity_of(config, passwords), self._channels, self._received, self._went_down, tls=tls
+            address,
+            identity_of(config, passwords),
+            self._whereabouts.channels,
+            self._received,
+            self._went_down,
+            tls=tls,
         )
+        self._notices = Notices(self._client, self._story)
         self._upkeep = Upkeep(
             make_runner,
             file,
@@ -99,13 +97,13 @@ class AgentDaemon:
             limits,
             gate or OpenGate(),
             self._story,
-            self._alert,
+            self._notices.alert,
             clock=time.monotonic,
             wall_clock=time.time,
             today=_today,
             on_change=self._tell_status,
         )
-        self._desk = Desk(self._client, buffers, self, Path(file.kept(_DIRECTORY) or directory))
+        self._desk = Desk(self._client, buffers, self, self._whereabouts)
         self._ears = Ears(
             self._client,
             file,
@@ -114,7 +112,7 @@ class AgentDaemon:
             self._desk.questions,
             self._answering,
             limits.expiry_s,
-            on_status_asked=lambda place: self._say_notice(place, self.status()),
+            on_status_asked=lambda place: self._notices.say(place, self.status()),
             on_error=self.stop,
         )
         self._voice = Voice(self._client, self._ears)
@@ -208,22 +206,16 @@ class AgentDaemon:
                 self._tasks.create_task(self._or_end(self._hear_what_was_missed()))
             case Joined(nick, channel) if nick == self._client.nick:
                 self._ears.received(event)
-                self._remember(channel, is_in=True)
+                self._whereabouts.joined(channel)
                 self._tell_status()
             case Left(nick, channel, reason) if nick == self._client.nick:
                 self._story.not_in(channel, reason)
-                self._remember(channel, is_in=False)
+                self._whereabouts.left(channel)
                 self._tell_status()
             case Refused(_, about, text) if about in self._config.channels:
                 self._story.not_in(about, text)
             case _:
                 return
-
-    def _remember(self, channel: str, *, is_in: bool) -> None:
-        """An agent that joined a channel by itself is in it after a restart, too."""
-        others = {name: None for name in self._channels if fold(name) != fold(channel)}
-        self._channels = [*others, channel] if is_in else [*others]
-        self._file.keep(_CHANNELS, "\n".join(self._channels))
 
     async def _hear_what_was_missed(self) -> None:
         try:
@@ -295,22 +287,8 @@ class AgentDaemon:
     def _paused(self, why: str) -> None:
         hint = f"culturectl resume {self._config.nick}"
         places = tuple(self._client.channels())
-        self._alert(Alert(Kind.PAUSED, f"paused: {why}; hint: {hint}", places))
+        self._notices.alert(Alert(Kind.PAUSED, f"paused: {why}; hint: {hint}", places))
         self._tell_status()
-
-    def _alert(self, alert: Alert) -> None:
-        """Everything that is worth an alert passes here."""
-        self._story.alerted(alert)
-        text = f"{alert.senders}: {alert.text}" if alert.senders else alert.text
-        for place in alert.places:
-            self._say_notice(place, text)
-
-    def _say_notice(self, place: str, text: str) -> None:
-        """Not as a message, so that an agent at the other end does not answer it."""
-        try:
-            self._client.say(place, text.encode()[:_TOLD_BYTES].decode(errors="ignore"), Speech.NOTICE)
-        except CultureError as error:
-            self._story.not_told(place, error)
 
     def _tell_status(self) -> None:
         if self._is_started:
@@ -325,9 +303,6 @@ class AgentDaemon:
     async def say(self, target: str, text: str) -> Sent:
         return await self._voice.say(target, text)
 
-    def works_in(self, directory: Path) -> None:
-        self._file.keep(_DIRECTORY, str(directory))
-
     def pause(self, why: str) -> None:
         self._upkeep.pause(why)
         self._tell_status()
@@ -336,7 +311,7 @@ class AgentDaemon:
         """Whether it was paused."""
         was_paused = self._upkeep.resume()
         if was_paused:
-            self._alert(Alert(Kind.RESUMED, "resumed", tuple(self._client.channels())))
+            self._notices.alert(Alert(Kind.RESUMED, "resumed", tuple(self._client.channels())))
             self._answering.wake()
             self._tell_status()
         return was_paused
@@ -358,8 +333,7 @@ class AgentDaemon:
         )
 
     def queue_rows(self) -> list[dict[str, Any]]:
-        """What waits or is worked on, and what was done last."""
-        return [status.queue_row(entry) for entry in self._file.queue.last(_DONE_SHOWN)]
+        return status.queue_rows(self._file.queue)
 
     def status_screen(self) -> dict[str, Any]:
         return {

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Protocol
 
 from culture.agent import workplace
 from culture.agent.asking import Questions
 from culture.agent.buffers import Buffers
 from culture.agent.prompt import neutral, spoken
+from culture.agent.whereabouts import Whereabouts
 from culture.client import inquiry
 from culture.client.client import Client, Sent
 from culture.client.events import Said
@@ -40,16 +40,13 @@ class Work(Protocol):
 
     def resume(self) -> bool: ...
 
-    def works_in(self, directory: Path) -> None:
-        """The agent has moved; it is to be remembered for as long as its session."""
-
 
 class Desk:
-    def __init__(self, client: Client, buffers: Buffers, work: Work, directory: Path) -> None:
+    def __init__(self, client: Client, buffers: Buffers, work: Work, whereabouts: Whereabouts) -> None:
         self._client = client
         self._buffers = buffers
         self._work = work
-        self._directory = directory
+        self._whereabouts = whereabouts
         self.questions = Questions(lambda: client.nick, client.members)
 
     async def say(self, target: str, text: str) -> Data:
@@ -104,7 +101,7 @@ class Desk:
             "server": str(self._client.address),
             "channels": self._client.channels(),
             "connected": self._client.is_registered,
-            "directory": str(self._directory),
+            "directory": str(self._whereabouts.directory),
         }
 
     def status(self) -> Data:
@@ -129,10 +126,9 @@ class Desk:
         return {"was_paused": self._work.resume()}
 
     def set_directory(self, path: str) -> Data:
-        directory = workplace.find_directory(path, self._directory)
+        directory = workplace.find_directory(path, self._whereabouts.directory)
         found = [each._asdict() for each in workplace.instructions_in(directory)]
-        self._directory = directory
-        self._work.works_in(directory)
+        self._whereabouts.moved(directory)
         return {"directory": str(directory), "instructions": found}
 
 

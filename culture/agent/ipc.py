@@ -53,7 +53,11 @@ class IpcServer:
         assert task is not None
         self._calls.add(task)
         try:
-            await self._converse(reader, writer, self._handler_for(writer.get_extra_info("socket")))
+            objection = self._objection(writer.get_extra_info("socket"))
+            if objection is None:
+                await self._converse(reader, writer)
+            else:
+                await self._turn_away(reader, writer, objection)
         except (ConnectionError, TimeoutError):
             # Whoever asked did not wait for the answer, or never asked.
             return
@@ -61,35 +65,38 @@ class IpcServer:
             self._calls.discard(task)
             writer.close()
 
-    def _handler_for(self, connection: socket.socket) -> Handler:
+    def _objection(self, connection: socket.socket) -> CultureError | None:
         if not _may_ask(connection):
-            return _refuse(NotAllowedError("an agent answers its own user and root only"))
+            return NotAllowedError("an agent answers its own user and root only")
         if len(self._calls) > MOST_CALLS:
-            return _refuse(TemporaryError(f"the agent is being asked {MOST_CALLS} things already"))
-        return self._handler
+            return TemporaryError(f"the agent is being asked {MOST_CALLS} things already")
+        return None
 
-    async def _converse(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: Handler
+    async def _turn_away(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, why: CultureError
     ) -> None:
+        """In answer to the first request, so that whoever waits for it reads why."""
+        if line := await asyncio.wait_for(_next_line(reader), self._idle_s):
+            answer, _ = await _answer(line, _refuse(why))
+            await self._write(writer, answer, is_for_agent=False)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         reading = asyncio.ensure_future(_next_line(reader))
         answering: asyncio.Future[tuple[Json, bool]] | None = None
         try:
             while (line := await asyncio.wait_for(reading, self._idle_s)) != b"":
                 if line is None:
                     too_long = UsageError(f"a request is at most {LINE_BYTES} bytes long")
-                    return await self._write(writer, refusal(None, too_long), is_for_agent=False)
+                    await self._write(writer, refusal(None, too_long), is_for_agent=False)
+                    return
                 # Also how it is noticed that nobody waits for the answer any more.
                 reading = asyncio.ensure_future(_next_line(reader))
-                answering = asyncio.ensure_future(_answer(line, handler))
+                answering = asyncio.ensure_future(_answer(line, self._handler))
                 await asyncio.wait({reading, answering}, return_when=asyncio.FIRST_COMPLETED)
                 if not answering.done() and reading.result() == b"" and _has_left(writer):
-                    return None
+                    return
                 answer, is_for_agent = await answering
-                is_served = handler is self._handler
-                await self._write(writer, answer, is_for_agent=is_for_agent and is_served)
-                if not is_served:
-                    return None
-            return None
+                await self._write(writer, answer, is_for_agent=is_for_agent)
         finally:
             for task in (reading, answering):
                 if task is not None:

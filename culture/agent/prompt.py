@@ -35,12 +35,14 @@ def _repeated(count: int) -> str:
 
 
 def _format_question(question: Question) -> str:
-    where = f"{_CALLED.get(question.concern, 'IRC @mention')} in {neutral(question.channel or '')}"
-    label = where if question.channel is not None else "IRC DM"
-    return f"[{label}] <{neutral(question.sender)}> {_CONTINUED.join(spoken(question.text))}"
+    return f"[{_label(question)}] <{neutral(question.sender)}> {_CONTINUED.join(spoken(question.text))}"
 
 
-_CALLED: Final = {Concern.REPLY.value: "IRC reply"}
+def _label(question: Question) -> str:
+    if question.channel is None:
+        return "IRC DM"
+    called = "IRC reply" if question.concern == Concern.REPLY else "IRC @mention"
+    return f"{called} in {neutral(question.channel)}"
 
 
 def spoken(text: str) -> list[str]:

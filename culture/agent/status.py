@@ -1,11 +1,13 @@
 """What an agent is doing: in one line for `systemctl status`, and on one screen for `culturectl status`."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from culture.agent.turns import Ended, Turn, Turns
 from culture.protocol.render import format_time
-from culture.store.agent.queue import Entry
+from culture.store.agent.queue import Entry, Queue
+
+_DONE_SHOWN: Final = 20
 
 
 def describe(
@@ -39,7 +41,12 @@ def _past(count: int, last: Ended) -> str:
     return f"{turns}, last {how[last.outcome]} {last.duration_s:.1f} s"
 
 
-def queue_row(entry: Entry) -> dict[str, Any]:
+def queue_rows(queue: Queue) -> list[dict[str, Any]]:
+    """What waits or is worked on, and what was done last."""
+    return [_queue_row(entry) for entry in queue.last(_DONE_SHOWN)]
+
+
+def _queue_row(entry: Entry) -> dict[str, Any]:
     question = entry.question
     return {
         "state": entry.state.value,

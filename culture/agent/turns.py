@@ -29,10 +29,6 @@ class Turn:
         return self.entries[0].question
 
     @property
-    def conversation(self) -> str:
-        return self.question.conversation
-
-    @property
     def senders(self) -> str:
         return ", ".join(dict.fromkeys(entry.question.sender for entry in self.entries))
 

@@ -140,21 +140,13 @@ def whole(request: Request, reply: Reply, new_id: NewId) -> Json:
 def stream(request: Request, reply: Reply, new_id: NewId) -> Iterator[bytes | Delay | Drop | Stall]:
     yield _event("message_start", message=_message(request, new_id))
     yield _event("ping")
-    index, is_open = -1, False
+    blocks = _Blocks(new_id)
     for step in reply:
         match step:
             case Text(text):
-                if not is_open:
-                    index, is_open = index + 1, True
-                    yield _event(
-                        "content_block_start", index=index, content_block={"type": "text", "text": ""}
-                    )
-                yield from _deltas(index, "text_delta", "text", text)
+                yield from blocks.say(text)
             case ToolCall():
-                if is_open:
-                    yield _event("content_block_stop", index=index)
-                index, is_open = index + 1, False
-                yield from _tool_events(index, step, new_id)
+                yield from blocks.call(step)
             case Delay():
                 yield step
             case Drop() | Stall():
@@ -163,13 +155,51 @@ def stream(request: Request, reply: Reply, new_id: NewId) -> Iterator[bytes | De
             case Fail():
                 yield _event("error", **{k: v for k, v in failure(step).items() if k != "type"})
                 return
-    if is_open:
-        yield _event("content_block_stop", index=index)
+    yield from blocks.end_text()
     content = content_of(reply)
     usage = {"output_tokens": output_tokens(content)}
     delta = {"stop_reason": _stop_reason(content), "stop_sequence": None}
     yield _event("message_delta", delta=delta, usage=usage)
     yield _event("message_stop")
+
+
+class _Blocks:
+    """The blocks of one message, numbered; texts go into one block until something else comes."""
+
+    def __init__(self, new_id: NewId) -> None:
+        self._new_id = new_id
+        self._index = 0
+        self._is_in_text = False
+
+    def say(self, text: str) -> Iterator[bytes]:
+        if not self._is_in_text:
+            self._is_in_text = True
+            yield self._start(Text(""))
+        yield from self._deltas("text_delta", "text", text)
+
+    def end_text(self) -> Iterator[bytes]:
+        if self._is_in_text:
+            self._is_in_text = False
+            yield self._stop()
+
+    def call(self, call: ToolCall) -> Iterator[bytes]:
+        yield from self.end_text()
+        # The input is empty here and comes whole in the deltas.
+        yield self._start(ToolCall(call.name, {}))
+        yield from self._deltas("input_json_delta", "partial_json", json.dumps(call.input))
+        yield self._stop()
+
+    def _start(self, part: Content) -> bytes:
+        return _event("content_block_start", index=self._index, content_block=_block(part, self._new_id))
+
+    def _deltas(self, kind: str, key: str, text: str) -> Iterator[bytes]:
+        for piece in pieces(text):
+            yield _event("content_block_delta", index=self._index, delta={"type": kind, key: piece})
+
+    def _stop(self) -> bytes:
+        stopped = _event("content_block_stop", index=self._index)
+        self._index += 1
+        return stopped
 
 
 def models(ids: Iterable[str]) -> Json:
@@ -179,19 +209,6 @@ def models(ids: Iterable[str]) -> Json:
 
 def model(id: str) -> Json:
     return {"type": "model", "id": id, "display_name": id, "created_at": "2025-01-01T00:00:00Z"}
-
-
-def _tool_events(index: int, call: ToolCall, new_id: NewId) -> Iterator[bytes]:
-    # The input is empty here and comes whole in the deltas.
-    block = _block(ToolCall(call.name, {}), new_id)
-    yield _event("content_block_start", index=index, content_block=block)
-    yield from _deltas(index, "input_json_delta", "partial_json", json.dumps(call.input))
-    yield _event("content_block_stop", index=index)
-
-
-def _deltas(index: int, kind: str, key: str, text: str) -> Iterator[bytes]:
-    for piece in pieces(text):
-        yield _event("content_block_delta", index=index, delta={"type": kind, key: piece})
 
 
 def _event(kind: str, **data: Any) -> bytes:

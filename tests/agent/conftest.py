@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.irc import Plain, connected
 from support.program import Program
 
 from culture.agent.contract import AgentRunnerBase, Message, SupervisorBase
@@ -46,6 +47,13 @@ async def ircd(home, request) -> AsyncIterator[TcpAddress]:
         yield TcpAddress("127.0.0.1", port)
     finally:
         program.stop()
+
+
+@pytest.fixture
+async def ori(ircd) -> AsyncIterator[Plain]:
+    """A person in #general."""
+    async with connected(ircd.port, "spark-ori", "#general") as ori:
+        yield ori
 
 
 @dataclass(frozen=True)
@@ -187,6 +195,9 @@ class Agent:
     def channels(self) -> list[str]:
         return self.daemon.status_screen()["channels"]
 
+    def is_present(self) -> bool:
+        return self.is_ready and "#general" in self.channels
+
     def kill(self) -> None:
         """Nothing is put in order any more, but for what the loop of this test would stumble over."""
         self._task.cancel()
@@ -212,7 +223,7 @@ async def agent(ircd, home, eventually) -> AsyncIterator[Agent]:
     """An agent that is ready, in #general."""
     agent = Agent(ircd, home)
     async with agent.running():
-        await eventually(lambda: agent.is_ready and "#general" in agent.channels)
+        await eventually(agent.is_present)
         yield agent
 
 

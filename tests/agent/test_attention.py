@@ -70,6 +70,7 @@ BY_AN_AGENT = {"bot": ""}
         (said("hello", channel=None, tags=BY_AN_AGENT), Concern.DIRECT),
         # A reply names the message that it answers.
         (said("why?", tags={"+draft/reply": "m1"}), Concern.REPLY),
+        (said("why?", tags={"+reply": "m1"}), Concern.REPLY),
         (said("why?", tags={"+draft/reply": "m2"}), None),
         (said("why?", tags={"+draft/reply": "m1"}, is_notice=True), None),
     ],

@@ -12,16 +12,6 @@ from culture.errors import UnavailableError
 MENTION = "[IRC @mention in #general] <spark-ori> @spark-claude "
 
 
-@pytest.fixture
-async def ori(ircd):
-    async with connected(ircd.port, "spark-ori", "#general") as ori:
-        yield ori
-
-
-async def present(agent, eventually) -> None:
-    await eventually(lambda: agent.is_ready and "#general" in agent.channels)
-
-
 async def read(agent, conversation: str) -> list[str]:
     reading = await agent.daemon.handle({"type": "irc_read", "channel": conversation})
     return [line["text"] for line in reading["lines"]]
@@ -30,7 +20,7 @@ async def read(agent, conversation: str) -> list[str]:
 async def test_what_was_said_meanwhile_is_read_and_answered_once(ori, make_agent, eventually):
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
         ori.send("PRIVMSG #general :before")
         await eventually(lambda: first.file.hearing.mark_of("#general").msgid)
     await ori.until("QUIT")
@@ -49,7 +39,7 @@ async def test_what_was_said_meanwhile_is_read_and_answered_once(ori, make_agent
 
     third = make_agent("spark-claude")
     async with third.running():
-        await present(third, eventually)
+        await eventually(third.is_present)
         assert third.prompts == []
         assert third.states() == ["answered"]
 
@@ -57,7 +47,7 @@ async def test_what_was_said_meanwhile_is_read_and_answered_once(ori, make_agent
 async def test_what_it_had_not_read_yet_is_there_after_a_restart(ori, make_agent, eventually):
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
         ori.send(*(f"PRIVMSG #general :line {number}" for number in range(3)))
         await ori.until("JOIN")
         await first.daemon.handle({"type": "irc_send", "channel": "#general", "message": "mine"})
@@ -70,7 +60,7 @@ async def test_what_it_had_not_read_yet_is_there_after_a_restart(ori, make_agent
 
     second = make_agent("spark-claude")
     async with second.running():
-        await present(second, eventually)
+        await eventually(second.is_present)
         assert await read(second, "#general") == ["line 2", "mine", "meanwhile"]
 
 
@@ -80,7 +70,7 @@ async def test_what_was_said_before_it_first_came_is_not_its_business(ori, make_
 
     agent = make_agent("spark-claude")
     async with agent.running():
-        await present(agent, eventually)
+        await eventually(agent.is_present)
         assert agent.states() == []
 
 
@@ -89,7 +79,7 @@ async def test_a_mention_missed_by_an_agent_that_had_heard_nothing_yet_is_not_lo
 ):
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
     await ori.until("QUIT")
     ori.send("PRIVMSG #general :@spark-claude one", "PING x")
     await ori.until("PONG")
@@ -102,7 +92,7 @@ async def test_a_mention_missed_by_an_agent_that_had_heard_nothing_yet_is_not_lo
 async def test_a_direct_message_that_nobody_read_is_found(ircd, ori, make_agent, eventually):
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
     await ori.until("QUIT")
     # The server has delivered it, and whoever got it did not live to read it.
     async with connected(ircd.port, "spark-claude") as unread:
@@ -118,7 +108,7 @@ async def test_a_direct_message_that_nobody_read_is_found(ircd, ori, make_agent,
 async def test_direct_messages_of_several_people_are_all_found(ircd, ori, make_agent, eventually):
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
     await ori.until("QUIT")
     async with connected(ircd.port, "spark-claude") as unread, connected(ircd.port, "spark-bo") as bo:
         for number, person in enumerate((ori, bo, ori, bo)):
@@ -136,7 +126,7 @@ async def test_direct_messages_of_several_people_are_all_found(ircd, ori, make_a
 async def test_its_own_words_in_history_are_the_answer(ircd, ori, make_agent, eventually):
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
         ori.send("PRIVMSG #general :@spark-claude one")
         await eventually(lambda: first.states() == ["injected"])
         first.kill()
@@ -147,7 +137,7 @@ async def test_its_own_words_in_history_are_the_answer(ircd, ori, make_agent, ev
 
     second = make_agent("spark-claude")
     async with second.running():
-        await present(second, eventually)
+        await eventually(second.is_present)
         assert second.states() == ["answered"]
         assert second.prompts == []
         ori.send("PRIVMSG #general :@spark-claude two")
@@ -158,7 +148,7 @@ async def test_a_channel_that_it_joined_by_itself_is_joined_again(ori, make_agen
     ori.send("JOIN #extra,#other")
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
         for channel in ("#extra", "#other"):
             await first.daemon.handle({"type": "irc_join", "channel": channel})
         await first.daemon.handle({"type": "irc_part", "channel": "#other"})
@@ -178,7 +168,7 @@ async def test_what_a_full_disk_did_not_take_is_heard_by_the_next_process(
 ):
     first = make_agent("spark-claude", state=small_disk)
     async with first.running() as running:
-        await present(first, eventually)
+        await eventually(first.is_present)
         filler = small_disk / "filler"
         with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
             while True:
@@ -197,14 +187,14 @@ async def test_what_a_full_disk_did_not_take_is_heard_by_the_next_process(
 async def test_what_waited_longer_than_it_is_worth_is_not_looked_for(ori, make_agent, eventually):
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
     await ori.until("QUIT")
     ori.send("PRIVMSG #general :@spark-claude one", "PING x")
     await ori.until("PONG")
 
     second = make_agent("spark-claude", limits=TurnsConfig(expiry_s=0))
     async with second.running():
-        await present(second, eventually)
+        await eventually(second.is_present)
         assert second.states() == []
 
 
@@ -212,14 +202,14 @@ async def test_a_long_absence_is_read_page_by_page(ori, make_agent, eventually, 
     monkeypatch.setattr("culture.agent.catchup.PAGE", 7)
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
     await ori.until("QUIT")
     ori.send(*(f"PRIVMSG #general :line {number}" for number in range(30)), "PING x")
     await ori.until("PONG")
 
     second = make_agent("spark-claude")
     async with second.running():
-        await present(second, eventually)
+        await eventually(second.is_present)
         assert await read(second, "#general") == [f"line {number}" for number in range(30)]
 
 
@@ -227,6 +217,6 @@ async def test_a_long_absence_is_read_page_by_page(ori, make_agent, eventually, 
 async def test_a_server_without_history_is_fine(ori, make_agent, eventually):
     agent = make_agent("spark-claude")
     async with agent.running():
-        await present(agent, eventually)
+        await eventually(agent.is_present)
         ori.send("PRIVMSG #general :@spark-claude one")
         await eventually(lambda: agent.prompts == [f"{MENTION}one"])

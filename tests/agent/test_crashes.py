@@ -5,7 +5,6 @@ import logging
 import re
 
 import pytest
-from support.irc import connected
 
 from culture.agent.contract import SupervisorBase
 from culture.agent.gate import OpenGate
@@ -14,16 +13,6 @@ from culture.errors import TemporaryError
 
 MENTION = "[IRC @mention in #general] <spark-ori> @spark-claude "
 AGAIN = f"[IRC again] your last turn broke off: the next message was given to you before\n{MENTION}"
-
-
-@pytest.fixture
-async def ori(ircd):
-    async with connected(ircd.port, "spark-ori", "#general") as ori:
-        yield ori
-
-
-async def present(agent, eventually) -> None:
-    await eventually(lambda: agent.is_ready and "#general" in agent.channels)
 
 
 async def asked(agent, ori, eventually, text: str) -> None:
@@ -89,12 +78,12 @@ async def test_three_crashes_pause_it_and_it_says_so_once(agent, ori, eventually
 async def test_a_paused_agent_is_paused_after_a_restart(make_agent, eventually):
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
         first.daemon.pause("the disk is full")
 
     second = make_agent("spark-claude")
     async with second.running():
-        await present(second, eventually)
+        await eventually(second.is_present)
         assert second.statuses[-1] == "paused: the disk is full"
         assert second.runners == []
         second.daemon.resume()
@@ -104,7 +93,7 @@ async def test_a_paused_agent_is_paused_after_a_restart(make_agent, eventually):
 async def test_a_question_that_kills_every_backend_is_given_up(ori, make_agent, eventually):
     agent = make_agent("spark-claude", limits=TurnsConfig(restart_delay_s=0, crashes=2, crash_window_s=0))
     async with agent.running():
-        await present(agent, eventually)
+        await eventually(agent.is_present)
         await asked(agent, ori, eventually, "die")
         await agent.runner.dies()
         await eventually(lambda: len(agent.prompts) == 2)
@@ -121,7 +110,7 @@ async def test_a_question_that_kills_every_backend_is_given_up(ori, make_agent, 
 async def test_a_stalled_turn_is_interrupted_and_reported(ori, make_agent, eventually):
     agent = make_agent("spark-claude", limits=TurnsConfig(stall_timeout_s=0.05))
     async with agent.running():
-        await present(agent, eventually)
+        await eventually(agent.is_present)
         ori.send("PRIVMSG #general :@spark-claude one")
 
         told = await ori.until("NOTICE #general")
@@ -135,7 +124,7 @@ async def test_a_backend_that_does_not_obey_is_ended_by_force(ori, make_agent, e
     monkeypatch.setattr("culture.agent.answering.INTERRUPT_S", 0.05)
     agent = make_agent("spark-claude", limits=TurnsConfig(stall_timeout_s=0.3, restart_delay_s=0))
     async with agent.running():
-        await present(agent, eventually)
+        await eventually(agent.is_present)
         agent.runner.obeys = False
         ori.send("PRIVMSG #general :@spark-claude one")
 
@@ -202,7 +191,7 @@ async def test_what_the_gate_holds_back_waits(ori, make_agent, eventually):
     gate = Gate()
     agent = make_agent("spark-claude", gate=gate)
     async with agent.running():
-        await present(agent, eventually)
+        await eventually(agent.is_present)
         ori.send("PRIVMSG #general :@spark-claude one")
         await eventually(lambda: agent.statuses[-1] == "held back: no budget is left; 1 waiting")
         assert agent.prompts == []
@@ -215,7 +204,7 @@ async def test_what_the_gate_holds_back_waits(ori, make_agent, eventually):
 async def test_what_nobody_had_time_for_is_given_up_and_told(ori, make_agent, eventually):
     agent = make_agent("spark-claude", limits=TurnsConfig(expiry_s=0.3))
     async with agent.running():
-        await present(agent, eventually)
+        await eventually(agent.is_present)
         await asked(agent, ori, eventually, "one")
         ori.send("PRIVMSG #general :@spark-claude two")
 
@@ -257,7 +246,7 @@ async def test_a_supervisor_sees_all_and_whispers(ori, make_agent, eventually):
     supervisor = Supervisor()
     agent = make_agent("spark-claude", supervisor=supervisor)
     async with agent.running():
-        await present(agent, eventually)
+        await eventually(agent.is_present)
         await asked(agent, ori, eventually, "one")
         await agent.runner.uses_a_tool()
         await agent.runner.ends_turn()
@@ -270,7 +259,7 @@ async def test_a_supervisor_sees_all_and_whispers(ori, make_agent, eventually):
 async def test_stopping_gives_nothing_up(ori, make_agent, eventually):
     first = make_agent("spark-claude")
     async with first.running():
-        await present(first, eventually)
+        await eventually(first.is_present)
         await asked(first, ori, eventually, "one")
         ori.send("PRIVMSG spark-claude :two")
         await eventually(lambda: first.states() == ["injected", "queued"])
@@ -290,7 +279,7 @@ async def test_a_fresh_agent_begins_anew(make_agent, eventually):
     for _ in (1, 2):
         agent = make_agent("spark-claude", fresh=True)
         async with agent.running():
-            await present(agent, eventually)
+            await eventually(agent.is_present)
             assert agent.runner.resume == ""
 
 
@@ -298,7 +287,7 @@ async def test_figures_are_added_up_and_survive(ori, make_agent, eventually):
     for turns in (1, 2):
         agent = make_agent("spark-claude")
         async with agent.running():
-            await present(agent, eventually)
+            await eventually(agent.is_present)
             await asked(agent, ori, eventually, "one")
             await agent.runner.ends_turn()
             screen = agent.daemon.status_screen()

@@ -36,7 +36,7 @@ async def scene(ircd, make_agent, eventually):
     async with cable(ircd.port) as wire, connected(ircd.port, "spark-ori", "#general") as ori:
         agent = make_agent("spark-claude", TcpAddress("127.0.0.1", wire.port))
         async with agent.running():
-            await eventually(lambda: agent.is_ready and "#general" in agent.channels)
+            await eventually(agent.is_present)
             yield Scene(agent, ori, wire, eventually)
 
 
@@ -149,7 +149,7 @@ async def test_the_server_is_killed_in_the_middle_of_a_turn(home, make_agent, ev
     async with managed(home, room=room) as server:
         agent = make_agent("spark-claude", TcpAddress("127.0.0.1", server.port()))
         async with agent.running(), connected(server.port(), "spark-ori", "#general") as ori:
-            await eventually(lambda: agent.is_ready and "#general" in agent.channels)
+            await eventually(agent.is_present)
             ori.send("PRIVMSG #general :@spark-claude one", "PRIVMSG spark-claude :two")
             await eventually(lambda: agent.states() == ["injected", "queued"])
 

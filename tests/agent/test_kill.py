@@ -4,7 +4,6 @@ import signal
 from pathlib import Path
 
 import pytest
-from support.irc import connected
 from support.program import Program
 
 pytestmark = pytest.mark.slow
@@ -20,12 +19,6 @@ def start(home: Path, port: int) -> Program:
     )
     env = {"PYTHONPATH": str(TESTS)}
     return Program("support.scripted", "spark-claude", "--config", str(config), home=home, env=env)
-
-
-@pytest.fixture
-async def ori(ircd):
-    async with connected(ircd.port, "spark-ori", "#general") as ori:
-        yield ori
 
 
 class Scene:
@@ -77,24 +70,13 @@ async def test_killed_in_the_middle_of_a_turn(scene, stage):
     assert said == [f"spark-ori: @spark-claude {text}, done" for text in expected]
 
 
-async def test_killed_as_soon_as_somebody_speaks(scene):
-    """Before the line was read, or after it was queued or injected, as it happens."""
+@pytest.mark.parametrize("is_answered", [False, True], ids=["as somebody speaks", "as it answers"])
+async def test_killed_at_once(scene, is_answered):
+    """Before the line is read, or after it is queued, injected, said or noted, as it happens."""
     for number in range(5):
         scene.ori.send(f"PRIVMSG #general :@spark-claude number {number}")
-        await scene.killed()
-        scene.start_again()
-        await scene.is_ready()
-
-    said = await scene.answers("last")
-    expected = [*(f"number {number}" for number in range(5)), "last"]
-    assert said == [f"spark-ori: @spark-claude {text}, done" for text in expected]
-
-
-async def test_killed_as_soon_as_it_answers(scene):
-    """After the server had the answer, and before or after that was noted, as it happens."""
-    for number in range(5):
-        scene.ori.send(f"PRIVMSG #general :@spark-claude number {number}")
-        await scene.ori.until(f"number {number}, done")
+        if is_answered:
+            await scene.ori.until(f"number {number}, done")
         await scene.killed()
         scene.start_again()
         await scene.is_ready()

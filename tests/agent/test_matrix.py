@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from support.backends import processes
 from support.cable import Cable, cable
 from support.irc import Plain, connected
 from support.program import Program
+from support.watched import processes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -8,6 +8,9 @@ import sys
 import pytest
 from support.irc import connected
 
+from culture.store.agent.file import AgentFile
+from culture.store.agent.queue import Question
+
 
 @pytest.fixture
 def culturectl(agent, home):
@@ -15,11 +18,11 @@ def culturectl(agent, home):
     (home / "run").mkdir()
     (home / "run" / "spark-claude.sock").symlink_to(agent.socket)
 
-    async def run(*words: str) -> tuple[int, str, str]:
+    async def run(*words: str, **process_options: int) -> tuple[int, str, str]:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "culture.ctl.main", *words,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            env={"PATH": os.environ["PATH"], "CULTURE_HOME": str(home)},
+            env={"PATH": os.environ["PATH"], "CULTURE_HOME": str(home)}, **process_options,
         )  # fmt: skip
         async with asyncio.timeout(30):
             out, err = await process.communicate()
@@ -69,6 +72,41 @@ async def test_the_queue_says_what_became_of_everything(ircd, agent, culturectl,
     assert second.split()[0] == "queued"
     assert second.split()[-3:] == ["private", "-", "two"]
     assert [json.loads(row)["state"] for row in rows.splitlines()] == ["injected", "queued"]
+
+
+async def test_the_queue_of_an_agent_that_does_not_run_is_that_of_its_file(culturectl, home):
+    left = AgentFile(home / "state" / "agents" / "spark-other")
+    with left.at_once():
+        left.queue.add(Question("m1", "mention", "spark-ori", "#general", "one", 1000), 1000)
+    left.close()
+
+    status, out, err = await culturectl("queue", "spark-other")
+
+    assert status == 0
+    assert out.splitlines()[1].split() == [
+        "queued",
+        "1970-01-01",
+        "00:00:01",
+        "spark-ori",
+        "#general",
+        "-",
+        "one",
+    ]
+    assert "no agent answers" in err
+    assert "this is what it left in" in err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+async def test_another_user_is_told_whose_the_file_is(culturectl, home):
+    left = home / "state" / "agents" / "spark-other"
+    AgentFile(left).close()
+    home.chmod(0o755)
+    left.chmod(0o700)
+
+    status, out, err = await culturectl("queue", "spark-other", user=65534)
+
+    assert (status, out) == (77, "")
+    assert "is not yours\nhint: be the agent's user or root: sudo" in err
 
 
 async def test_a_paused_agent_begins_no_turn_until_it_is_resumed(ircd, agent, culturectl, eventually):

@@ -66,10 +66,10 @@ def test_an_end_without_a_turn_is_none(turns):
     assert turns.count == 0
 
 
-def test_an_answer_goes_where_the_question_came_from(turns):
-    assert turns.begin([ORI]).conversation == "#ops"
+def test_a_turn_is_where_its_question_came_from(turns):
+    assert turns.begin([ORI]).where == "in #ops"
     turns.end()
-    assert turns.begin([BO]).conversation == "thor-bo"
+    assert turns.begin([BO]).where == "in private"
 
 
 def test_everyone_who_is_answered_is_named_once(turns):

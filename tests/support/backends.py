@@ -1,17 +1,11 @@
-"""The backends as the contract suite runs them: a row each, and what watches a runner."""
+"""The backends as the contract suite runs them, a row each."""
 
-import contextlib
 import json
-import os
 import re
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from culture.agent.backends.table import BACKENDS
-from culture.agent.contract import AgentRunnerBase, Message, PermissionRequest, SessionSpec
 
 ROOT = Path(__file__).parents[2]
 
@@ -103,60 +97,3 @@ def installed() -> str:
     script = ROOT / "scripts" / "clis"
     done = subprocess.run([script, "--where"], capture_output=True, text=True, check=True)
     return done.stdout.strip()
-
-
-class Watched:
-    """A runner, and everything that it told."""
-
-    def __init__(self, row: Row, spec: SessionSpec) -> None:
-        self.runner: AgentRunnerBase = BACKENDS[row.agent](spec)
-        self.messages: list[Message] = []
-        self.exits: list[int] = []
-        self.runner.on_message = self._message
-        self.runner.on_exit = self._exit
-
-    async def _message(self, message: Message) -> None:
-        self.messages.append(message)
-
-    async def _exit(self, code: int) -> None:
-        self.exits.append(code)
-
-    def results(self) -> list[Message]:
-        return [message for message in self.messages if message["type"] == "result"]
-
-    def contexts(self) -> list[Message]:
-        return [message for message in self.messages if message["type"] == "context"]
-
-    def texts(self) -> list[str]:
-        return [block["text"] for block in self._blocks() if block["type"] == "text"]
-
-    def uses(self) -> list[dict[str, Any]]:
-        return [block for block in self._blocks() if block["type"] == "tool_use"]
-
-    def _blocks(self) -> list[dict[str, Any]]:
-        return [block for message in self.messages for block in message.get("content", [])]
-
-
-class Judge:
-    """Keeps what it was asked about, and lets it pass unless it is told to refuse."""
-
-    REFUSAL = "the judge of this test refuses"
-
-    def __init__(self) -> None:
-        self.asked: list[PermissionRequest] = []
-        self.refuses = False
-
-    async def __call__(self, request: PermissionRequest) -> tuple[bool, str]:
-        self.asked.append(request)
-        return (False, self.REFUSAL) if self.refuses else (True, "")
-
-
-def processes(mark: str) -> dict[int, str]:
-    """Every process that has this in its environment, with its command line."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if entry.name.isdecimal() and mark.encode() in (entry / "environ").read_bytes():
-                found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-    found.pop(os.getpid(), None)
-    return found

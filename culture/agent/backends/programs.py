@@ -15,6 +15,7 @@ from culture.agent.backends.codex import settings as codex
 from culture.agent.backends.copilot import runner as copilot
 
 VERSION_TIMEOUT_S: Final = 30.0
+INSTALL_CLAUDE: Final = "apt install culture-claude, or pip install 'culture[claude]'"
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
 
 
@@ -36,7 +37,7 @@ class Found:
 
 
 WANTED: Final = (
-    Wanted("claude", "claude", "apt install culture-claude, or pip install 'culture[claude]'"),
+    Wanted("claude", "claude", INSTALL_CLAUDE),
     Wanted("codex", codex.PROGRAM, codex.INSTALL),
     Wanted("copilot", "copilot", copilot.INSTALL),
     *(Wanted("acp", name, profile.install) for name, profile in PROFILES.items()),

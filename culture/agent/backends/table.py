@@ -6,6 +6,7 @@ from culture.agent.backends.acp import runner as acp
 from culture.agent.backends.codex import runner as codex
 from culture.agent.backends.codex import settings
 from culture.agent.backends.copilot import runner as copilot
+from culture.agent.backends.programs import INSTALL_CLAUDE
 from culture.agent.contract import AgentRunnerBase, SessionSpec
 from culture.errors import UnavailableError
 
@@ -15,8 +16,8 @@ def _claude(spec: SessionSpec) -> AgentRunnerBase:
         # An optional dependency, and a heavy one; nobody else waits for it.
         from culture.agent.backends.claude.runner import ClaudeRunner
     except ModuleNotFoundError as error:
-        hint = "apt install culture-claude, or pip install 'culture[claude]'"
-        raise UnavailableError(f"the Python module '{error.name}' is missing", hint=hint) from None
+        missing = f"the Python module '{error.name}' is missing"
+        raise UnavailableError(missing, hint=INSTALL_CLAUDE) from None
     return ClaudeRunner(spec)
 
 

@@ -8,14 +8,27 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from culture.agent.whispers import Whisper
 from culture.config.paths import agent_socket
-from culture.errors import CultureError, NotAllowedError, TemporaryError, UnavailableError, UsageError
+from culture.errors import (
+    CultureError,
+    NoInputError,
+    NotAllowedError,
+    TemporaryError,
+    UnavailableError,
+    UsageError,
+)
 
 WAIT_S: Final = 10.0
 """How long to wait for a daemon that is being restarted."""
 ANSWER_TIMEOUT_S: Final = 600.0
 """Longer than a daemon takes for anything but a question; on a slow server a long text takes minutes."""
 _RETRY_S: Final = 0.05
+# What a daemon may answer with, by its exit status; anything else is a bug.
+_ERRORS: Final = {
+    kind.exit_status: kind
+    for kind in (UsageError, NoInputError, UnavailableError, TemporaryError, NotAllowedError)
+}
 
 Json = dict[str, Any]
 OnWhisper = Callable[[str], None]
@@ -51,7 +64,7 @@ def call(
                     if answer["type"] == "response":
                         return _data_of(answer)
                     if answer["type"] == "whisper":
-                        on_whisper(f"[SUPERVISOR/{answer['whisper_type']}] {answer['message']}")
+                        on_whisper(str(Whisper(answer["whisper_type"], answer["message"])))
         except TimeoutError:
             raise TemporaryError(f"no answer within {answer_s:.0f} s") from None
         except OSError:
@@ -82,8 +95,5 @@ def _connect(path: Path, deadline: float) -> socket.socket:
 def _data_of(answer: Json) -> Json:
     if answer["ok"]:
         return dict(answer["data"])
-    kinds = {kind.exit_status: kind for kind in CultureError.__subclasses__() if kind.__init__ is _INIT}
-    raise kinds.get(answer["exit_status"], CultureError)(answer["error"], hint=answer["hint"])
-
-
-_INIT: Final = CultureError.__init__
+    kind = _ERRORS.get(answer["exit_status"], CultureError)
+    raise kind(answer["error"], hint=answer["hint"])

@@ -94,9 +94,12 @@ def arguments(verb: Verb, words: Sequence[str]) -> Json:
         _take_options(found, rest, options, verb)
         if not rest:
             break
-        # Text is whatever stands there, also if it looks like an option.
-        found[each.name] = _text(rest) if each.is_text else _value(each, rest.pop(0), verb)
-        rest = [] if each.is_text else rest
+        if each.is_text:
+            _take_options_behind(found, rest, options, verb)
+            # Text is whatever else stands there, also if it looks like an option.
+            found[each.name], rest = _text(rest), []
+        else:
+            found[each.name] = _value(each, rest.pop(0), verb)
     _take_options(found, rest, options, verb)
     if rest or any(each.is_required and each.name not in found for each in verb.parameters):
         raise _wrong(verb)
@@ -109,6 +112,13 @@ def _take_options(found: Json, rest: list[str], options: dict[str, Parameter], v
         if not rest:
             raise _wrong(verb)
         found[option.name] = _value(option, rest.pop(0), verb)
+
+
+def _take_options_behind(found: Json, rest: list[str], options: dict[str, Parameter], verb: Verb) -> None:
+    """At the end of a text they are options, too; in the middle they are what somebody writes about."""
+    while len(rest) > 2 and rest[-2] in options:
+        word, option = rest.pop(), options[rest.pop()]
+        found[option.name] = _value(option, word, verb)
 
 
 def _value(parameter: Parameter, word: str, verb: Verb) -> str | int:
@@ -126,7 +136,7 @@ def _text(words: Sequence[str]) -> str:
 def _wrong(verb: Verb) -> UsageError:
     name = next(name for name, each in VERBS.items() if each is verb)
     if not verb.parameters:
-        return UsageError(f"{name} takes no arguments")
+        return UsageError(f"{name} takes no arguments", hint=f"irc {name}, with --nick and --json before it")
     return UsageError(f"it is: irc {_synopsis(name, verb)}", hint=f"{verb.example}, with the quotes")
 
 

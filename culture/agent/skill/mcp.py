@@ -58,7 +58,7 @@ class _Call:
             data = call(self._agent, request, whispers.append, self._connected)
             text, is_error = str(SHOW[self._name](data)), False
         except CultureError as error:
-            text, is_error = f"{error}\nhint: {error.hint}" if error.hint else str(error), True
+            text, is_error = error.with_hint, True
         return {"content": [{"type": "text", "text": "\n".join([*whispers, text])}], "isError": is_error}
 
     def cancel(self) -> None:

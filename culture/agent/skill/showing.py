@@ -32,16 +32,17 @@ def _read(data: Json) -> Shown:
     left = [f"{data['left']} more unread; read again"] if data["left"] else []
     nothing = [] if data["lines"] or missed else ["nothing new"]
     # The time of day; who wants to know the day has the server's history.
-    return Shown([_said(line, line["time"][11:19]) for line in data["lines"]], [*missed, *left, *nothing])
+    lines = [f"{line['time'][11:19]} {_said(line)}" for line in data["lines"]]
+    return Shown(lines, [*missed, *left, *nothing])
 
 
 def _answer(data: Json) -> Shown:
-    return Shown([_said(data, "").lstrip()])
+    return Shown([_said(data)])
 
 
-def _said(line: Json, time: str) -> str:
+def _said(line: Json) -> str:
     text = line["text"].replace("\n", "\n    ")
-    return f"{time} <{line['nick']}> {text}"
+    return f"<{line['nick']}> {text}"
 
 
 def _joined(data: Json) -> Shown:
@@ -75,12 +76,10 @@ def _topic(data: Json) -> Shown:
 
 
 def _history(data: Json) -> Shown:
-    places = {line["target"] for line in data["lines"]}
-    lines = [
-        # What was found in several places says in which.
-        (f"{line['target']} " if len(places) > 1 else "") + _said(line, line["time"][:19].replace("T", " "))
-        for line in data["lines"]
-    ]
+    lines = [f"{line['time'][:19].replace('T', ' ')} {_said(line)}" for line in data["lines"]]
+    places = [line["target"] for line in data["lines"]]
+    if len(set(places)) > 1:
+        lines = [f"{place} {line}" for place, line in zip(places, lines, strict=True)]
     return Shown(lines, [] if lines else ["nothing found"])
 
 

@@ -25,7 +25,7 @@ class Parameter(NamedTuple):
     shown: str
     kind: type[str] | type[int] = str
     is_required: bool = True
-    # Typed as `--name VALUE`, before the text.
+    # Typed as `--name VALUE`, before the text or behind it.
     is_option: bool = False
     # All the words that are left; a single `-` is what comes by standard input.
     is_text: bool = False
@@ -87,10 +87,7 @@ VERBS: Final[dict[str, Verb]] = {
     "read": Verb(
         "irc_read",
         "what was said since the last read, the oldest first",
-        (
-            _TARGET,
-            _LIMIT,
-        ),
+        (_TARGET, _LIMIT),
         "irc read '#general' 20",
     ),
     "ask": Verb(
@@ -138,8 +135,7 @@ VERBS: Final[dict[str, Verb]] = {
                 "search",
                 "words to look for; from:nick, before:2026-01-31",
                 "WORDS",
-                str,
-                False,
+                is_required=False,
                 is_option=True,
             ),
             _LIMIT,

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.backends import Judge, Row, Watched, installed, processes
+from support.backends import Row, installed
+from support.watched import Judge, Watched, processes
 
 from culture.agent.contract import SessionSpec
 

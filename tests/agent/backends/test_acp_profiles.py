@@ -10,7 +10,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from support.backends import CLINE, CODEX_ACP, OPENCODE, ROWS, Row, Watched, processes
+from support.backends import CLINE, CODEX_ACP, OPENCODE, ROWS, Row
+from support.watched import ENDLESS, OK, ends, processes, program_of
 
 from culture.agent.ipc import IpcServer
 from culture.agent.tools import make_tools
@@ -18,18 +19,11 @@ from culture.agent.whispers import Whispers
 from culture.config.address import UnixAddress
 from culture.net.listeners import FOR_THE_OWNER, open_listener
 
-OK = "rules: [{answer: [{text: ok}]}]"
-ENDLESS = "rules: [{after_tool: any, answer: [{text: done}]}, {answer: [{run: [tail, -f, /dev/null]}]}]"
-
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 def with_rows(**rows: Row) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in rows.items()])
-
-
-async def ends(agent: Watched, eventually, turns: int = 1):
-    return await eventually(lambda: len(agent.results()) >= turns and agent.results(), within_s=60)
 
 
 def told(model) -> str:
@@ -101,12 +95,6 @@ async def test_nothing_outlives_a_killed_program(start, model, mark, eventually)
     assert await eventually(lambda: agent.exits, within_s=30) == [-9]
     assert [result["failed"] for result in agent.results()] == [True]
     assert processes(mark) == {}
-
-
-def program_of(mark: str) -> int:
-    ours = str(os.getpid())
-    [pid] = [pid for pid in processes(mark) if Path(f"/proc/{pid}/stat").read_text().split()[3] == ours]
-    return pid
 
 
 @with_rows(cline=CLINE)

@@ -31,7 +31,7 @@ until [ -s "$4" ]; do sleep 0.05; done
 def test_a_rehearsal_looks_for_nobody_outside(name, tmp_path):
     asked, resolver = tmp_path / "asked", tmp_path / "resolv.conf"
     resolver.write_text("nameserver 127.0.0.1\n")
-    turn = f"{TESTS}/agent/backends/test_contract.py::{TURN}[{name}]"
+    turn = f"{TESTS}/agent/backends/contract/test_turns.py::{TURN}[{name}]"
     words = [resolver, sys.executable, TESTS / "support" / "nameserver.py", asked, turn]
 
     alone = ["unshare", "--net", "--mount", "sh", "-c", ALONE, "sh", *map(str, words)]

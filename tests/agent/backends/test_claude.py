@@ -1,4 +1,4 @@
-"""What is particular to the real Claude Code program; what every backend does is in test_contract.py."""
+"""What is particular to the real Claude Code program; what every backend does is in contract/."""
 
 import asyncio
 import os
@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.backends import ROWS, Watched
+from support.backends import ROWS
+from support.watched import OK, Watched, ends
 
 from culture.agent.backends.claude.cli import find_cli
 from culture.agent.backends.claude.options import make_options
@@ -14,8 +15,6 @@ from culture.agent.backends.claude.runner import ClaudeRunner
 from culture.agent.permission import REFUSAL, only_irc
 from culture.errors import NotAllowedError, UnavailableError
 from culture.rehearsal.script import Rule, Script, Step, ToolStep
-
-OK = "rules: [{answer: [{text: ok}]}]"
 
 
 @pytest.fixture
@@ -40,10 +39,6 @@ def children() -> set[int]:
     """Processes whose parent we are."""
     lists = (task / "children" for task in Path("/proc/self/task").iterdir())
     return {int(pid) for each in lists for pid in each.read_text().split()}
-
-
-async def results(agent: Watched, eventually, count: int = 1):
-    return await eventually(lambda: len(agent.results()) >= count and agent.results(), within_s=40)
 
 
 # How it is started
@@ -150,7 +145,7 @@ async def test_deny_refuses_whatever_is_not_the_skill_alone(locked, model, home,
     for number in range(len(NOT_THE_SKILL_ALONE)):
         await locked.runner.send_prompt(f"command {number}")
 
-    await results(locked, eventually, len(NOT_THE_SKILL_ALONE))
+    await ends(locked, eventually, len(NOT_THE_SKILL_ALONE))
 
     assert [REFUSAL in text for text in locked.texts()] == [True] * len(NOT_THE_SKILL_ALONE)
     assert not (home / "said").exists()
@@ -163,7 +158,7 @@ async def test_deny_has_no_other_tools(locked, model, home, eventually):
     told = Rule(answer=(Step(text="{output}"),), after_tool="any")
     model.play(Script((told, Rule(answer=(Step(tool=read),)))))
     await locked.runner.send_prompt("read it")
-    await results(locked, eventually)
+    await ends(locked, eventually)
 
     assert "private" not in locked.texts()[-1]
 
@@ -176,7 +171,7 @@ async def test_what_cannot_be_judged_is_not_done(start, model, eventually):
     model.play(running(["ls", "touch owned"]))
     for number in range(2):
         await agent.runner.send_prompt(f"command {number}")
-    await results(agent, eventually, 2)
+    await ends(agent, eventually, 2)
 
     assert all("not allowed" in text for text in agent.texts())
 
@@ -191,7 +186,7 @@ async def test_the_cost_of_a_turn_is_what_it_added_to_the_total(agent, model, ev
     await agent.runner.clear()
     await agent.runner.send_prompt("hello")
 
-    costs = [result["cost_usd"] for result in await results(agent, eventually, 4)]
+    costs = [result["cost_usd"] for result in await ends(agent, eventually, 4)]
 
     assert min(costs) > 0
     # The CLI reports the sum so far; turns of one size cost about the same each.
@@ -201,7 +196,7 @@ async def test_the_cost_of_a_turn_is_what_it_added_to_the_total(agent, model, ev
 async def test_after_a_restart_no_turn_costs_what_was_spent_before(start, model, eventually):
     model.play(OK)
     first = await start("hello")
-    [spent] = await results(first, eventually)
+    [spent] = await ends(first, eventually)
     session = first.runner.session_id
     await first.runner.stop()
 
@@ -209,7 +204,7 @@ async def test_after_a_restart_no_turn_costs_what_was_spent_before(start, model,
     await second.runner.send_prompt("hello")
 
     # The CLI's total goes on where it was, which we do not know before the first turn has ended.
-    unknown, known = (result["cost_usd"] for result in await results(second, eventually, 2))
+    unknown, known = (result["cost_usd"] for result in await ends(second, eventually, 2))
     assert unknown is None
     assert known < 2 * spent["cost_usd"]
 
@@ -217,7 +212,7 @@ async def test_after_a_restart_no_turn_costs_what_was_spent_before(start, model,
 async def test_clearing_begins_another_session(agent, model, eventually):
     model.play(OK)
     await agent.runner.send_prompt("hello")
-    await results(agent, eventually)
+    await ends(agent, eventually)
     before = agent.runner.session_id
 
     await agent.runner.clear()
@@ -240,7 +235,7 @@ async def test_a_stream_that_always_breaks_off_is_no_success(agent, model, event
     model.play("rules: [{answer: [{text: half a reply}, {drop: true}]}]")
     await agent.runner.send_prompt("hello")
 
-    [result] = await results(agent, eventually)
+    [result] = await ends(agent, eventually)
 
     assert result["failed"]
     assert "Connection dropped" in result["error"]
@@ -260,7 +255,7 @@ async def test_a_turn_of_very_many_messages_can_still_be_interrupted(agent, mode
 
     await asyncio.wait_for(agent.runner.interrupt(), 1)
 
-    [result] = await results(agent, eventually)
+    [result] = await ends(agent, eventually)
     assert result["failed"]
 
 
@@ -280,12 +275,12 @@ rules:
 async def test_a_turn_that_nobody_asked_for_takes_no_prompts_result(unlocked, model, home, eventually):
     model.play(BACKGROUND)
     await unlocked.runner.send_prompt("begin")
-    await results(unlocked, eventually)
+    await ends(unlocked, eventually)
 
     (home / "work" / "go").touch()
     await eventually(lambda: len(model.server.asked) == 3)
     await unlocked.runner.send_prompt("after that")
 
-    await results(unlocked, eventually, 3)
+    await ends(unlocked, eventually, 3)
     assert [result["asked"] for result in unlocked.results()] == [True, False, True]
     assert unlocked.texts() == ["it runs", "not asked for", "asked for"]

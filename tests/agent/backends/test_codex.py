@@ -1,4 +1,4 @@
-"""What is particular to the real codex program; what every backend does is in test_contract.py."""
+"""What is particular to the real codex program; what every backend does is in contract/."""
 
 import json
 import os
@@ -8,15 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.backends import ROWS, Watched, installed, processes
+from support.backends import ROWS, installed
+from support.watched import OK, ends, processes
 
 from culture.agent.backends.codex import settings
 from culture.agent.backends.table import BACKENDS
 from culture.agent.permission import REFUSAL, only_irc
 from culture.errors import UnavailableError
 from culture.rehearsal.script import Rule, Script, Step, ToolStep
-
-OK = "rules: [{answer: [{text: ok}]}]"
 
 
 @pytest.fixture
@@ -29,10 +28,6 @@ def running(command: str) -> Script:
     run = Rule(answer=(Step(tool=ToolStep("Bash", {"command": command})),), times=1)
     told = Rule(answer=(Step(text="{output}"),), after_tool="any")
     return Script((run, told, Rule(answer=(Step(text="refused"),))))
-
-
-async def results(agent: Watched, eventually, count: int = 1):
-    return await eventually(lambda: len(agent.results()) >= count and agent.results(), within_s=40)
 
 
 # How it is started
@@ -125,7 +120,7 @@ async def test_deny_refuses_also_what_only_reads(start, model, home, eventually,
     model.play(running(command))
     await agent.runner.send_prompt("go")
 
-    await results(agent, eventually)
+    await ends(agent, eventually)
 
     assert agent.texts() == ["refused"]
     assert REFUSAL in model.prompts()
@@ -137,7 +132,7 @@ async def test_deny_refuses_also_what_only_reads(start, model, home, eventually,
 async def test_deny_lets_the_skill_speak(start, model, home, eventually):
     agent = await start(judge=only_irc())
     await agent.runner.send_prompt("[IRC @mention in #general] <spark-ori> @spark-agent ping")
-    await results(agent, eventually)
+    await ends(agent, eventually)
 
     assert (home / "said").read_text() == "['send', '#general', 'spark-ori: pong']\n"
 
@@ -148,7 +143,7 @@ async def test_bypass_asks_nobody(start, model, home, eventually):
     model.play(running("touch done"))
     await agent.runner.send_prompt("go")
 
-    await results(agent, eventually)
+    await ends(agent, eventually)
 
     assert (home / "work" / "done").exists()
 
@@ -157,7 +152,7 @@ async def test_bypass_asks_nobody(start, model, home, eventually):
 async def test_a_judge_is_offered_nothing_that_would_go_past_it(agent, model, eventually):
     model.play(OK)
     await agent.runner.send_prompt("hello")
-    await results(agent, eventually)
+    await ends(agent, eventually)
 
     tools = model.server.asked[-1].request.body["tools"]
     assert {tool["name"] for tool in tools} == {"exec_command", "write_stdin", "request_user_input"}
@@ -176,13 +171,13 @@ async def test_a_change_to_files_is_judged(agent, model, judge, home, eventually
     judge.refuses = True
     model.play(running(PATCH))
     await agent.runner.send_prompt("go")
-    await results(agent, eventually)
+    await ends(agent, eventually)
     assert not (home / "work" / "owned").exists()
 
     judge.refuses = False
     model.play(running(PATCH))
     await agent.runner.send_prompt("go")
-    await results(agent, eventually, 2)
+    await ends(agent, eventually, 2)
 
     assert (home / "work" / "owned").read_text() == "x\n"
     assert [request.tool for request in judge.asked] == ["apply_patch", "apply_patch"]
@@ -211,7 +206,7 @@ async def test_a_tool_of_a_server_that_its_user_has_is_judged(start, model, judg
         run = Rule(answer=(Step(tool=ToolStep("mcp__x.look")),), times=1)
         model.play(Script((run, *running("").rules[1:])))
         await agent.runner.send_prompt("go")
-        await results(agent, eventually, len(agent.results()) + 1)
+        await ends(agent, eventually, len(agent.results()) + 1)
         assert said in agent.texts()[-1]
 
     assert [request.tool for request in judge.asked] == ["mcp:x", "mcp:x"]
@@ -229,7 +224,7 @@ async def test_a_question_to_whoever_sits_there_is_not_waited_for(agent, model, 
     model.play(Script((Rule(answer=(Step(text="alone"),), after_tool="any"), ask)))
     await agent.runner.send_prompt("go")
 
-    await results(agent, eventually)
+    await ends(agent, eventually)
 
     assert agent.texts() == ["alone"]
 
@@ -244,7 +239,7 @@ async def test_no_profile_of_a_login_shell_changes_what_the_agent_finds(start, s
     model.play(running("command -v irc"))
     await agent.runner.send_prompt("go")
 
-    await results(agent, eventually)
+    await ends(agent, eventually)
 
     assert agent.texts()[-1].strip() == f"{home}/bin/irc"
     assert not (home / "home" / "logged-in").exists()
@@ -254,7 +249,7 @@ async def test_no_profile_of_a_login_shell_changes_what_the_agent_finds(start, s
 async def test_the_model_thinks_as_hard_as_is_configured(start, model, eventually):
     model.play(OK)
     agent = await start("hello", thinking="max")
-    await results(agent, eventually)
+    await ends(agent, eventually)
 
     assert '"effort": "xhigh"' in json.dumps(model.server.asked[-1].request.body)
 
@@ -264,7 +259,7 @@ async def test_a_stream_that_always_breaks_off_is_a_failed_turn(agent, model, ev
     model.play("rules: [{answer: [{text: half a reply}, {drop: true}]}]")
     await agent.runner.send_prompt("hello")
 
-    [result] = await results(agent, eventually)
+    [result] = await ends(agent, eventually)
 
     assert result["failed"]
     assert result["error"]

@@ -23,11 +23,12 @@ def configuration(row: Row, port: int) -> str:
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
-async def test_a_person_mentions_the_agent_and_reads_its_answer(row, ircd, model, home):
+async def test_a_person_mentions_the_agent_and_reads_its_answer(row, ircd, model, home, mark):
     config = home / "agents.yaml"
     config.write_text(configuration(row, ircd.port))
+    url, (name, _, value) = model.env["ANTHROPIC_BASE_URL"], mark.partition("=")
     path = os.pathsep.join([installed(), os.environ["PATH"]])
-    env = {**model.env, **row.env(model.env["ANTHROPIC_BASE_URL"], home), "PATH": path}
+    env = {**model.env, **row.env(url, home), "PATH": path, name: value}
     agent = Program("culture.daemons.agent", "spark-agent", "--config", str(config), home=home, env=env)
     try:
         await agent.says(f"{row.agent} session started")

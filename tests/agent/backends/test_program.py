@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.backends import processes
+from support.watched import processes
 
 from culture.agent.backends import program as module
 from culture.agent.backends.program import MARK, Program, end_marked

@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.backends import Row, Watched
+from support.backends import Row
+from support.watched import Watched
 
 from culture.agent.backends.acp import session
 from culture.agent.contract import SessionSpec

@@ -20,7 +20,9 @@ _LINE = re.compile(
 )
 PAST: Final = "chathistory"
 """What comes in a batch of this type happened before."""
-TAGGING: Final = frozenset({"message-tags", "server-time", "account-tag", "batch", "labeled-response"})
+TAGGING: Final = frozenset(
+    {"message-tags", "server-time", "account-tag", "batch", "labeled-response", "draft/relaymsg"}
+)
 """Capabilities whose clients expect tags at all."""
 NAMELESS: Final = frozenset({"no-implicit-names", "draft/no-implicit-names"})
 

@@ -27,8 +27,7 @@ def _as_mcp(tool: Tool) -> SdkMcpTool[Any]:
         try:
             return _content(await tool.run(arguments))
         except CultureError as error:
-            hint = f"\nhint: {error.hint}" if error.hint else ""
-            return {**_content(f"{error}{hint}"), "is_error": True}
+            return {**_content(error.with_hint), "is_error": True}
 
     return SdkMcpTool(tool.name, tool.description, dict(tool.parameters), run)
 

@@ -199,7 +199,7 @@ class Session:
         try:
             return _tool_said(await tool.run(given), success=True)
         except CultureError as error:
-            return _tool_said(f"{error}\nhint: {error.hint}" if error.hint else str(error), success=False)
+            return _tool_said(error.with_hint, success=False)
 
 
 def _tool_said(text: str, *, success: bool) -> dict[str, Any]:

@@ -155,7 +155,7 @@ class Session:
         try:
             kind, text = "success", await tool.run(data.get("arguments") or {})
         except CultureError as error:
-            kind, text = "failure", f"{error}" + (f"\nhint: {error.hint}" if error.hint else "")
+            kind, text = "failure", error.with_hint
         result = {"textResultForLlm": text, "resultType": kind, "toolTelemetry": {}}
         method = "session.tools.handlePendingToolCall"
         await self._request(method, {"requestId": data["requestId"], "result": result})

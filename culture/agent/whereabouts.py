@@ -1,0 +1,40 @@
+"""Where an agent is, also after a restart: in which channels, and in which directory."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from culture.names import fold
+from culture.store.agent.file import AgentFile
+
+_CHANNELS: Final = "channels"
+_DIRECTORY: Final = "directory"
+
+
+class Whereabouts:
+    """What is configured, and where the agent went since; `is_fresh` forgets the latter."""
+
+    def __init__(self, file: AgentFile, channels: Iterable[str], directory: Path, *, is_fresh: bool) -> None:
+        self._file = file
+        if is_fresh:
+            file.keep(_CHANNELS, "")
+            file.keep(_DIRECTORY, "")
+        self.channels = list(dict.fromkeys([*channels, *file.kept(_CHANNELS).splitlines()]))
+        self.directory = Path(file.kept(_DIRECTORY) or directory)
+
+    def joined(self, channel: str) -> None:
+        self._keep_channels([*self._without(channel), channel])
+
+    def left(self, channel: str) -> None:
+        self._keep_channels(self._without(channel))
+
+    def moved(self, directory: Path) -> None:
+        self._file.keep(_DIRECTORY, str(directory))
+        self.directory = directory
+
+    def _without(self, channel: str) -> list[str]:
+        return [name for name in self.channels if fold(name) != fold(channel)]
+
+    def _keep_channels(self, channels: list[str]) -> None:
+        self._file.keep(_CHANNELS, "\n".join(channels))
+        self.channels = channels
