@@ -78,11 +78,13 @@ class Feeds:
         self._seek(links.values())
         return changed
 
-    def want_again(self, origin: str) -> None:
+    def want_again(self, origin: str, links: Mapping[str, Link]) -> None:
         """What came could not be committed: it is to come once more."""
         if (feed := self._main.get(origin)) is not None and feed.link is not None:
             self._main[origin] = self._ask(origin, feed.link, "WANT")
-        self._leave_past(origin)
+        # Who has told us all its past may not be asked any more, and cannot know that it is lost again.
+        self.seek_again(origin, links)
+        self._seek(links.values())
 
     def seek_again(self, origin: str, links: Mapping[str, Link]) -> None:
         """At the next occasion, of every peer."""

@@ -202,7 +202,7 @@ class Mesh:
         self._direct.tick()
         for origin in [each for each, at in self._again_at.items() if at <= now]:
             del self._again_at[origin]
-            self._feeds.want_again(origin)
+            self._feeds.want_again(origin, self.links.up)
             for link in self.links.up.values():
                 self._serving.stir(link)
         for between, origins in self._splits.over(self._host.shown()).items():

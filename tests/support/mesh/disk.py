@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from culture.federation.numbers import generation_of
 from culture.federation.ports import DIRECT, ReadRequest
 from culture.names import Folded, fold
-from culture.protocol.happening import LINKS_ONLY, Happening
+from culture.protocol.happening import GENERATION_SHIFT, LINKS_ONLY, Happening
 
 SIGNS = "@%+"
+ALL = "*"
 
 
 def places(happening: Happening) -> list[str]:
@@ -26,15 +27,27 @@ class DuplicateError(AssertionError):
 class Disk:
     """As history does it: rows by origin, number and place."""
 
-    def __init__(self, rows: Iterable[Happening] = ()) -> None:
+    def __init__(self, rows: Iterable[Happening] = (), generations: Iterable[int] = ()) -> None:
         self.rows: list[Happening] = []
         self.is_full = False
         self._seen: set[tuple[str, int, str]] = set()
         self._holdings: dict[str, dict[str, dict[int, int]]] = {}
+        for generation in generations:
+            self.begin_generation(generation)
         self.append(list(rows))
 
     def copy(self) -> "Disk":
-        return Disk(self.rows)
+        return Disk(self.rows, self._generations())
+
+    def begin_generation(self, least: int) -> int:
+        generation = max([least, *(each + 1 for each in self._generations())])
+        own = self._holdings.setdefault("", {}).setdefault(ALL, {})
+        own[generation] = generation << GENERATION_SHIFT
+        return generation
+
+    def _generations(self) -> list[int]:
+        """That were begun here."""
+        return [*self._holdings.get("", {}).get(ALL, {})]
 
     def append(self, happened: Sequence[Happening]) -> None:
         for each in happened:

@@ -21,9 +21,7 @@ class PaperHost:
         self._world = world
         self._disk = machine.disk
         self._machine = machine
-        own = machine.disk.holdings().get("", {})
-        known = [generation for levels in own.values() for generation in levels]
-        self._generation = max([int(self._clock()), *(each + 1 for each in known)])
+        self._generation = machine.disk.begin_generation(int(self._clock()))
         self._counter = itertools.count(1)
         self.users: dict[str, dict[str, set[str]]] = {self.name: {}}
         self._happened: list[Happening] = []

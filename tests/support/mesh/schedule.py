@@ -193,6 +193,8 @@ def take_step(world: World, step: Step) -> None:
             world.back_up(rest[0])
         case "restore":
             world.crash(rest[0])
+            # Not within the second in which the server was started.
+            world.run(1.0)
             world.restore(rest[0])
         case "fill" | "clear":
             world.machines[rest[0]].disk.is_full = kind == "fill"

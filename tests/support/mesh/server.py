@@ -34,9 +34,7 @@ class Keeping(Skill):
         self._disk = disk
 
     def begin_generation(self, least: int) -> int:
-        own = self._disk.holdings().get("", {})
-        used = [generation for levels in own.values() for generation in levels]
-        return max([least, *(each + 1 for each in used)])
+        return self._disk.begin_generation(least)
 
     def commit(self, happened: Sequence[Happening]) -> None:
         if self._disk.is_full:
