@@ -13,7 +13,7 @@ from culture.federation.feed import Feed
 from culture.federation.holding import Holding, Scope, format_scope, narrower
 from culture.federation.hosts import Hosts
 from culture.federation.link import Link, Outbox
-from culture.federation.numbers import format_levels, parse_levels, split_levels
+from culture.federation.numbers import format_levels, newest, split_levels
 from culture.federation.ports import Host, Levels
 from culture.federation.shelf import Shelves
 from culture.federation.wire import Carried
@@ -172,13 +172,17 @@ class Feeds:
         else:
             self._host.take(stored, is_replayed=carried.is_replayed)
 
-    def take_snapshot(self, link: Link, origin: str, levels: str, lines: list[str]) -> None:
+    def take_snapshot(self, link: Link, origin: str, levels: Levels, lines: list[str]) -> bool:
+        """Whether it is to be asked for again: a peer may know less than came by another way before."""
         feed = self._main.get(origin)
         if feed is None or feed.link is not link or not feed.is_answered:
-            return
-        self._uncommitted.append(Reached(feed, feed.scope, parse_levels(levels)))
+            return False
+        if feed.scope is None and newest(self._shelves[origin].expected.level(None)) > newest(levels):
+            return True
+        self._uncommitted.append(Reached(feed, feed.scope, levels))
         feed.is_live = True
         self._host.take_snapshot(origin, lines, feed.scope)
+        return False
 
     def ended(self, link: Link, token: str, origin: str, links: Mapping[str, Link]) -> None:
         """DONE. What was found is news for the other peers; and somebody else may know more."""

@@ -303,8 +303,10 @@ class Mesh:
             case "STATE":
                 link.snapshot = (params[0], params[1], [])
             case "STATEEND":
-                self._feeds.take_snapshot(link, *_snapshot_of(link))
+                origin, levels, lines = _snapshot_of(link)
                 link.snapshot = None
+                if self._feeds.take_snapshot(link, origin, parse_levels(levels), lines):
+                    self._again_at[origin] = self._timer() + AGAIN_S
             case "DONE":
                 self._feeds.ended(link, params[0], params[1], self.links.up)
             case "NEWS":

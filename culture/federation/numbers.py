@@ -54,6 +54,11 @@ def split_levels(levels: Levels) -> list[dict[int, int]]:
     ]
 
 
+def newest(levels: Levels) -> int:
+    """The last number of all."""
+    return max(levels.values(), default=-1)
+
+
 def covers(levels: Levels, needed: Levels) -> bool:
     """Whether nothing is lacking up to what is needed."""
     return all(levels.get(generation, -1) >= number for generation, number in needed.items())
