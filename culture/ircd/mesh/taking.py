@@ -214,12 +214,13 @@ class Taking:
 
     def _part(self, it: Happening) -> None:
         user, channel = self._known(it), self._state.find_shared(it.target)
-        if user is None or channel is None or user not in channel.members:
+        if user is None:
             return
-        if it.command == "LEFT" and it.params:
-            self._bring_about(it, Kicked(user_of(it.params[0]), channel, user, it.text))
-        else:
-            self._bring_about(it, Parted(user, channel, it.text))
+        if channel is not None and user in channel.members:
+            if it.command == "LEFT" and it.params:
+                self._bring_about(it, Kicked(user_of(it.params[0]), channel, user, it.text))
+            else:
+                self._bring_about(it, Parted(user, channel, it.text))
         self._drop_if_unseen(it, user)
 
     def _kick(self, it: Happening) -> None:
@@ -231,7 +232,9 @@ class Taking:
         if kicked is not None and is_out and kicked in channel.members:
             self._bring_about(it, Kicked(self._source(it), channel, kicked, it.text))
             tell_kicked(self._ircd, kicked, channel, it.source, it.text)
-            self._drop_if_unseen(it, kicked)
+            if kicked.server == it.origin:
+                # Of others their own host says it: it may be known by a wider way.
+                self._drop_if_unseen(it, kicked)
 
     def _invite(self, it: Happening) -> None:
         [who], channel = self._named(it, it.params[:1]), self._state.find_shared(it.target)
