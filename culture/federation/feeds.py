@@ -177,7 +177,7 @@ class Feeds:
         feed = self._main.get(origin)
         if feed is None or feed.link is not link or not feed.is_answered:
             return False
-        if feed.scope is None and newest(self._shelves[origin].expected.level(None)) > newest(levels):
+        if feed.scope is None and self._shelves[origin].expected.newest > newest(levels):
             return True
         self._uncommitted.append(Reached(feed, feed.scope, levels))
         feed.is_live = True

@@ -8,7 +8,7 @@ that a feed brings everything of its scope in order.
 from collections.abc import Mapping
 from typing import Final
 
-from culture.federation.numbers import generation_of, raise_levels
+from culture.federation.numbers import generation_of, newest, raise_levels
 from culture.federation.ports import Levels
 from culture.names import Folded, fold
 from culture.protocol.happening import Happening
@@ -88,6 +88,11 @@ class Holding:
             if channel != _ALL
             and any(self._all.get(generation, -1) < number for generation, number in levels.items())
         }
+
+    @property
+    def newest(self) -> int:
+        """The last number that is here of anything."""
+        return max(map(newest, self._levels.values()))
 
     def generations(self) -> set[int]:
         return set().union(*self._levels.values())
