@@ -82,7 +82,7 @@ class Feeds:
         """What came could not be committed: it is to come once more."""
         if (feed := self._main.get(origin)) is not None and feed.link is not None:
             self._main[origin] = self._ask(origin, feed.link, "WANT")
-        # Who has told us all its past may not be asked any more, and cannot know that it is lost again.
+        # Who told us all of the past counts as asked, and cannot know that it was lost again.
         self.seek_again(origin, links)
         self._seek(links.values())
 

@@ -10,15 +10,13 @@ from typing import Final
 
 from culture.federation.numbers import generation_of, newest, raise_levels
 from culture.federation.ports import Levels
-from culture.names import Folded, fold
+from culture.names import SIGNS, Folded, fold
 from culture.protocol.happening import Happening
 
 Scope = frozenset[Folded] | None
 """Some channels, folded; None: everything that is not local."""
 
 _ALL: Final = "*"
-_SIGNS: Final = "@%+"
-"""In front of a channel, for those in it who are written to."""
 
 BEYOND: Final = frozenset({"MEMBERS", "RENAME"})
 """What is about more than one channel, so that it is known only where all is known."""
@@ -41,7 +39,7 @@ def narrower(one: Scope, other: Scope) -> Scope:
 
 def place_of(happening: Happening) -> Folded | None:
     """The channel that it was in, if it was in one alone."""
-    name = happening.target.lstrip(_SIGNS)
+    name = happening.target.lstrip(SIGNS)
     return fold(name) if name.startswith("#") else None
 
 

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from culture.federation.numbers import generation_of
 from culture.federation.ports import DIRECT, ReadRequest
-from culture.names import Folded, fold
+from culture.names import SIGNS, Folded, fold
 from culture.protocol.happening import GENERATION_SHIFT, LINKS_ONLY, Happening
 
-SIGNS = "@%+"
 ALL = "*"
 
 

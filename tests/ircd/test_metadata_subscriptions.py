@@ -1,0 +1,160 @@
+"""Who is told of metadata without asking for it (IRCv3 draft/metadata-2)."""
+
+from support.metadata import CAPS, read, subscriber
+from support.network import Network
+
+from culture.config.ircd import Limits
+
+
+def test_subscriptions():
+    ori = Network(limits=Limits(metadata_subscriptions=3)).client("spark-ori", caps=CAPS)
+    ori.send(
+        "METADATA * SUBS", "METADATA * SUB b a $x B b", "METADATA * UNSUB a $x z", "METADATA * SUB d c e a"
+    )
+    ori.send("METADATA * SUBS", "METADATA * SUB c", "METADATA * UNSUB b c d", "METADATA * SUBS")
+    said = "A key has only lower-case letters, digits and _ . / -"
+    full = ":You are subscribed to too many keys"
+    assert read(ori) == [
+        ":spark BATCH +1 metadata-subs",
+        ":spark BATCH -1",
+        f":spark FAIL METADATA KEY_INVALID $x :{said}",
+        f":spark FAIL METADATA KEY_INVALID B :{said}",
+        ":spark 770 spark-ori b a b",
+        f":spark FAIL METADATA KEY_INVALID $x :{said}",
+        ":spark 771 spark-ori a z",
+        f":spark FAIL METADATA TOO_MANY_SUBS e {full}",
+        ":spark 770 spark-ori d c",
+        ":spark BATCH +2 metadata-subs",
+        "@batch=2 :spark 772 spark-ori b c d",
+        ":spark BATCH -2",
+        f":spark FAIL METADATA TOO_MANY_SUBS c {full}",
+        ":spark 771 spark-ori b c d",
+        ":spark BATCH +3 metadata-subs",
+        ":spark BATCH -3",
+    ]
+
+
+def test_a_change_is_told_to_those_who_share_a_channel_and_asked():
+    network = Network()
+    bo, lea = subscriber(network, "spark-bo", "#a", "#b"), subscriber(network, "spark-lea")
+    deaf = network.client("spark-deaf", "#a", caps="draft/metadata-2")
+    ori = subscriber(network, "spark-ori", "#a", "#b")
+    bo.lines()
+    deaf.lines()
+    ori.send("METADATA * SET state busy", "METADATA * SET state busy", "METADATA * SET other x")
+    ori.send("METADATA * SET state")
+    assert bo.lines() == [
+        ":spark-ori!ori@spark METADATA spark-ori state * :busy",
+        ":spark-ori!ori@spark METADATA spark-ori state *",
+    ]
+    assert lea.lines() == deaf.lines() == []
+    assert [line.split(" ")[1] for line in ori.lines()] == ["761", "761", "761", "766"]
+    bo.send("METADATA * UNSUB state")
+    bo.lines()
+    ori.send("METADATA * SET state idle")
+    assert bo.lines() == []
+
+
+def test_with_extended_monitor_no_common_channel_is_needed():
+    network = Network()
+    ori = network.client("spark-ori")
+    bo = network.client("spark-bo", caps=f"{CAPS} extended-monitor")
+    bo.send("METADATA * SUB state", "MONITOR + spark-ori,spark-lea")
+    bo.lines()
+    ori.send("METADATA * SET state busy", "NICK spark-lea")
+    assert read(bo) == [
+        ":spark-ori!ori@spark METADATA spark-ori state * :busy",
+        ":spark 731 spark-bo :spark-ori",
+        ":spark 730 spark-bo :spark-lea!ori@spark",
+        ":spark BATCH +1 metadata spark-lea",
+        "@batch=1 :spark METADATA spark-lea state * :busy",
+        ":spark BATCH -1",
+    ]
+    bo.send("MONITOR C", "MONITOR + spark-lea")
+    assert read(bo)[1:] == [
+        ":spark BATCH +1 metadata spark-lea",
+        "@batch=1 :spark METADATA spark-lea state * :busy",
+        ":spark BATCH -1",
+    ]
+
+
+def test_who_joins_is_told_what_they_subscribed_to():
+    network = Network()
+    ori = network.client("spark-ori", "#a")
+    network.client("spark-bo", "#a").send("METADATA * SET model :m 2", "METADATA * SET other x")
+    ori.send("METADATA #a SET state :open", "METADATA * SET state busy")
+    lea = network.client("spark-lea", caps=CAPS)
+    lea.send("METADATA * SUB model state", "METADATA * SET state new")
+    lea.lines()
+    lea.send("JOIN #a")
+    told = [
+        ":spark METADATA #a state * :open",
+        ":spark METADATA spark-ori state * :busy",
+        ":spark METADATA spark-bo model * :m 2",
+    ]
+    *_, end_of_names, start, one, two, three, end = read(lea)
+    assert " 366 " in end_of_names
+    assert (start, end) == (":spark BATCH +1 metadata #a", ":spark BATCH -1")
+    assert [one, two, three] == [f"@batch=1 {line}" for line in told]
+    lea.send("METADATA #a SYNC", "METADATA spark-bo SYNC")
+    synced = [line.partition(" ")[2] for line in lea.lines() if line.startswith("@")]
+    assert synced == [*told, told[-1]]
+
+
+def test_who_joins_a_channel_where_much_is_published_asks_for_it_later():
+    network = Network(limits=Limits(metadata_changes_per_min=0))
+    keys = " ".join(f"k{number}" for number in range(10))
+    for number in range(51):
+        member = network.client(f"spark-n{number}", "#a")
+        member.send(*(f"METADATA * SET {key} x" for key in keys.split(" ")))
+    lea = network.client("spark-lea", caps=CAPS)
+    lea.send(f"METADATA * SUB {keys}")
+    lea.lines()
+    lea.send("JOIN #a")
+    assert lea.lines()[-1] == ":spark 774 spark-lea #a 5"
+    lea.send("METADATA #a SYNC")
+    assert len(lea.lines()) == 510 + 2
+
+
+def test_who_subscribes_is_told_what_is_published_where_they_are():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a", "#b"), network.client("spark-bo", "#b")
+    far, stranger = network.client("spark-far"), network.client("spark-stranger", "#c")
+    for client in (ori, bo, far, stranger):
+        client.send(f"METADATA * SET state :{client.session.user.username} is busy")
+    ori.send("METADATA #a SET state open", "METADATA * SET model x")
+    lea = network.client("spark-lea", "#a", "#b", caps=f"{CAPS} extended-monitor")
+    lea.send("METADATA * SET state mine", "MONITOR + spark-far,spark-ori")
+    lea.lines()
+    lea.send("METADATA * SUB state nothing")
+    assert read(lea) == [
+        ":spark 770 spark-lea state nothing",
+        ":spark BATCH +1 metadata #a",
+        "@batch=1 :spark METADATA #a state * :open",
+        "@batch=1 :spark METADATA spark-ori state * :ori is busy",
+        ":spark BATCH -1",
+        ":spark BATCH +2 metadata #b",
+        "@batch=2 :spark METADATA spark-bo state * :bo is busy",
+        ":spark BATCH -2",
+        ":spark BATCH +3 metadata spark-far",
+        "@batch=3 :spark METADATA spark-far state * :far is busy",
+        ":spark BATCH -3",
+    ]
+    lea.send("METADATA * SUB state", "METADATA * SUB model")
+    again, *more = read(lea)
+    assert again == ":spark 770 spark-lea state"
+    assert more[1:3] == [":spark BATCH +1 metadata #a", "@batch=1 :spark METADATA spark-ori model * :x"]
+
+
+def test_who_subscribes_where_much_is_published_asks_for_it_later():
+    network = Network(limits=Limits(metadata_changes_per_min=0))
+    keys = " ".join(f"k{number}" for number in range(10))
+    for channel in ("#a", "#b"):
+        for number in range(30):
+            member = network.client(f"spark-{channel[1]}{number}", channel)
+            member.send(*(f"METADATA * SET {key} x" for key in keys.split(" ")))
+    lea = network.client("spark-lea", "#a", "#b", caps=CAPS)
+    lea.send(f"METADATA * SUB {keys}")
+    lines = lea.lines()
+    assert len(lines) == 1 + 302 + 1
+    assert lines[-1] == ":spark 774 spark-lea #b 5"
