@@ -7,7 +7,6 @@ the time. A test holds the two side by side.
 from typing import TYPE_CHECKING, Final
 
 from culture.ircd.channel import Channel
-from culture.ircd.events import Said
 from culture.ircd.session import REGISTERED, Session
 from culture.ircd.text import LINE_BYTES
 from culture.ircd.user import User, UserMode
@@ -66,11 +65,12 @@ def say(ircd: "Ircd", session: Session, words: bytes) -> bool:
         bare = f":{mask} PRIVMSG {target.nick} :{text}"
         if reader.form or record.is_wanted:
             msgid = ircd.new_id()
+        if reader.form:
             data = Rendered(bare, at, NO_TAGS, msgid, sender.account).form(reader.form)
         else:
             data = f"{bare}\r\n".encode()
         ircd.delivery.say_to(reader, data)
     if record.is_wanted:
-        record.said(Said(sender, "PRIVMSG", target, text, NO_TAGS), msgid, at)
+        record.spoke(sender, "PRIVMSG", target, text, NO_TAGS, None, msgid, at)
     session.heard_at, session.ping_sent_at, sender.spoke_at = ircd.timer(), None, at
     return True

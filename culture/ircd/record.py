@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from culture.ircd.channel import PREFIXES, Channel, Flag
+from culture.ircd.channel import PREFIXES, Channel, Flag, Status
 from culture.ircd.events import (
     AccountChanged,
     AwayChanged,
@@ -36,12 +36,8 @@ from culture.protocol.line import NO_TAGS
 _new = tuple.__new__
 
 
-class Speaker(NamedTuple):
-    """Who is told if a message could not be written down."""
-
-    session: Session
-    command: str
-    target: str
+Speaker = tuple[Session, str, str]
+"""Who is told if a message could not be written down, by what command it was sent, and to whom."""
 
 
 class Moment(NamedTuple):
@@ -92,7 +88,21 @@ class Record:
             self.happened.append(happening)
 
     def said(self, event: Said, msgid: str, at: float) -> None:
-        sender, command, target, text, tags, mentioned, to, _ = event
+        tags = tags_of(event) if event.mentioned or event.sender.modes else event.tags
+        self.spoke(event.sender, event.command, event.target, event.text, tags, event.to, msgid, at)
+
+    def spoke(
+        self,
+        sender: User,
+        command: str,
+        target: Channel | User,
+        text: str,
+        tags: Mapping[str, str],
+        to: Status | None,
+        msgid: str,
+        at: float,
+    ) -> None:
+        """As `said`, without the event. The tags are those that everybody reads."""
         if command not in self._wanted:
             return
         if isinstance(target, Channel):
@@ -103,8 +113,6 @@ class Record:
         else:
             name, is_public, is_local = target.nick, False, False
             ends, host = (end_of(sender), end_of(target)), target.server
-        if mentioned or sender.modes:
-            tags = tags_of(event)
         # All fields in their order: by name, or with its defaults, it takes four times as long.
         values = (
             msgid, at, command, name, sender.mask, sender.account, text, tags, is_public, ends, (), (), "",
@@ -112,7 +120,7 @@ class Record:
         )  # fmt: skip
         self.happened.append(_new(Happening, values))
         if sender.session is not None:
-            self.speakers.append(_new(Speaker, (sender.session, command, name)))
+            self.speakers.append((sender.session, command, name))
 
     def changed(self, event: Change, moment: Moment) -> None:
         """Before the event is applied, as it is told."""

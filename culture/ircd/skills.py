@@ -5,6 +5,7 @@ anybody is told; what it watches it gets afterwards. Its commands run in a threa
 alone.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -23,9 +24,15 @@ def end_of(user: User) -> str:
 
     An account is one of its host: somebody else may have one of the same name elsewhere.
     """
-    if user.account is None:
-        return f"nick:{fold(user.nick)}"
-    return f"account:{fold(user.account)}" + (f"@{user.server}" if user.server else "")
+    return _end(user.nick, user.account, user.server)
+
+
+@functools.lru_cache(maxsize=4096)
+def _end(nick: str, account: str | None, server: str) -> str:
+    """Remembered: every direct message asks it of both."""
+    if account is None:
+        return f"nick:{fold(nick)}"
+    return f"account:{fold(account)}" + (f"@{server}" if server else "")
 
 
 class Membership(NamedTuple):
