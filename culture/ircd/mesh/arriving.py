@@ -37,6 +37,7 @@ from culture.ircd.mesh.lines import (
     KnownStanding,
     KnownUser,
     Set,
+    channel_line,
     standing_line,
 )
 from culture.ircd.mesh.merging import Given, Merge
@@ -205,6 +206,9 @@ class Arriving:
         ircd = self._ircd
         merge = Merge(ircd, channel, self._speaker, ircd.new_id(), ircd.clock(), self._told)
         merge.merge(changes, made_anew)
+        if made_anew < channel.made_anew:
+            # Here everybody had left it. Their host has not heard of it.
+            self._pass_on(channel.name, [channel_line(channel)])
         self._pass_on(channel.name, merge.news)
 
     def _pass_on(self, name: str, news: Iterable[str]) -> None:

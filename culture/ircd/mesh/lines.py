@@ -161,9 +161,13 @@ def standing_line(name: str, who: SignOn, standing: Standing) -> str:
     return format_line("STAND", name, format_sign_on(who), format_stamp(standing.kicked), *given)
 
 
-def channel_lines(channel: Channel) -> Iterator[str]:
+def channel_line(channel: Channel) -> str:
     times = (str(int(channel.created_at * 1000)), format_stamp(channel.made_anew))
-    yield format_line("CHANNEL", channel.name, *times)
+    return format_line("CHANNEL", channel.name, *times)
+
+
+def channel_lines(channel: Channel) -> Iterator[str]:
+    yield channel_line(channel)
     for setting in settings_of(channel):
         yield setting_line(channel, setting)
 

@@ -12,7 +12,7 @@ from culture.ircd.channel import FIRST_FLAGS, FLAGS, Channel, Flag, Setting, Sta
 from culture.ircd.core import Ircd
 from culture.ircd.delivery import Delivery
 from culture.ircd.events import MetadataChanged, ModesChanged, TopicChanged
-from culture.ircd.mesh.lines import METADATA, Set, setting_line, settings_of, standing_line
+from culture.ircd.mesh.lines import METADATA, Set, channel_line, setting_line, settings_of, standing_line
 from culture.ircd.modes import MOST_PARAMETERS, Effective
 from culture.ircd.stamps import NEVER, TOPIC, Stamp
 from culture.ircd.text import room_behind
@@ -75,6 +75,7 @@ class Merge:
     def _make_anew(self, stamp: Stamp) -> None:
         """All that was set up to then is as in a new channel."""
         self._channel.made_anew = stamp
+        self.news.append(channel_line(self._channel))
         for setting in [*settings_of(self._channel)]:
             if setting.stamp <= stamp:
                 del self._channel.stamps[setting.key]
