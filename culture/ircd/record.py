@@ -184,7 +184,7 @@ class Record:
     ) -> None:
         """What other hosts have to know of a user, and nobody will ask for."""
         if command in self._wanted:
-            self._add(moment, command, target, user, text, params=params)
+            self._add(moment, command, target, user, text, tags=moment.tags, params=params)
 
     def _in_channel(
         self,

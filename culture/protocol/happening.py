@@ -17,7 +17,7 @@ SEEN: Final = frozenset(
 LINKS_ONLY: Final = frozenset(
     {
         "ACCOUNT", "AWAY", "CHGHOST", "ENTER", "GONE", "INVITE", "KILL", "KNOWN", "LEFT", "MEMBERS", "META",
-        "NAMED", "SETNAME", "UMODE", "USER",
+        "NAMED", "SETNAME", "UMODE", "USER", "WALLOPS",
     }
 )  # fmt: skip
 """What other hosts have to know, and history does not."""

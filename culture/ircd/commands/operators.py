@@ -11,7 +11,7 @@ from culture.ircd.record import Moment
 from culture.ircd.refusal import Refusal, need_more_params, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.telling import send_from
-from culture.ircd.user import UserMode
+from culture.ircd.user import User, UserMode
 from culture.names import fold
 from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import (
@@ -55,7 +55,7 @@ def kill(ircd: Ircd, session: Session, line: Line) -> None:
         raise no_such_nick(nick)
     if victim.session is None:
         # Their own host does it, and tells everyone.
-        moment = Moment("", ircd.clock())
+        moment = Moment("", ircd.clock(), named=(ircd.state.sign_on_of(victim),))
         ircd.record.passing(moment, "KILL", session.user, victim.nick, comment)
     else:
         put_out(ircd, victim.session, session.user.mask, comment, operator=session.oper)
@@ -77,14 +77,19 @@ def rehash(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def wallops(ircd: Ircd, session: Session, line: Line) -> None:
-    """To everyone who wants to hear from operators (user mode w)."""
     if not line.param(0):
         raise need_more_params("WALLOPS")
     require_privilege(ircd, session, "wallops")
-    told = format_line("WALLOPS", line.param(0), source=session.user.mask, trailing=True)
-    for user in ircd.state.users.values():
-        if UserMode.WALLOPS in user.modes and user.session is not None:
-            send_from(ircd, session.user, user.session, told)
+    call_out(ircd, session.user, line.param(0))
+    ircd.record.passing(Moment("", ircd.clock()), "WALLOPS", session.user, text=line.param(0))
+
+
+def call_out(ircd: Ircd, operator: User, text: str) -> None:
+    """To everyone here who wants to hear from operators (user mode w)."""
+    told = format_line("WALLOPS", text, source=operator.mask, trailing=True)
+    for user in ircd.state.by_mode[UserMode.WALLOPS]:
+        if user.session is not None:
+            send_from(ircd, operator, user.session, told)
 
 
 def _refuse(ircd: Ircd, session: Session, config: OperConfig | None, refusal: Refusal) -> None:

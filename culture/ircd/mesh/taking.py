@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from culture.ircd.bans import MASK_LISTS
 from culture.ircd.channel import PREFIXES, STATUSES, Channel, Status
 from culture.ircd.commands.host import show_host
-from culture.ircd.commands.operators import put_out
+from culture.ircd.commands.operators import call_out, put_out
 from culture.ircd.commands.speech import call_absent
 from culture.ircd.events import (
     AccountChanged,
@@ -170,9 +170,13 @@ class Taking:
 
     def _kill(self, it: Happening) -> None:
         """Of somebody who is here, by an operator of another host."""
-        victim = self._here(it.target)
+        [who] = self._named(it, [it.target])
+        victim = self._state.signed_on.get(who)
         if victim is not None and victim.session is not None:
             put_out(self._ircd, victim.session, it.source, it.text)
+
+    def _wallops(self, it: Happening) -> None:
+        call_out(self._ircd, self._source(it), it.text)
 
     # Who is where.
 
@@ -386,4 +390,5 @@ _TABLE: Final[dict[str, Callable[[Taking, Happening], None]]] = {
     "TOPIC": Taking._topic,
     "UMODE": Taking._modes_of_user,
     "USER": Taking._user,
+    "WALLOPS": Taking._wallops,
 }

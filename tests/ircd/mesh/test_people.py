@@ -204,6 +204,38 @@ def test_an_operator_closes_a_connection_on_another_host():
     assert root.lines() == [":thor-bo!bo@spark QUIT :Killed (spark-root (spam))"]
 
 
+def test_a_kill_meets_whom_it_was_meant_for_although_somebody_else_has_the_nick_by_now():
+    mesh = oper_mesh()
+    root = mesh["spark"].client("root", "#ops")
+    bo, eve = mesh["thor"].client("bo", "#ops"), mesh["thor"].client("eve", "#ops")
+    mesh.settle()
+    root.send("OPER root secret")
+    root.lines(), bo.lines(), eve.lines()
+
+    bo.send("NICK thor-bob")
+    eve.send("NICK thor-bo")
+    root.send("KILL thor-bo :spam")
+    mesh.settle()
+
+    assert bo.lines()[-1] == "ERROR :Closing Link: spark (Killed (spark-root (spam)))"
+    assert eve.lines()[-1] == ":thor-bob!bo@spark QUIT :Killed (spark-root (spam))"
+
+
+def test_operators_are_heard_on_all_hosts_by_those_who_want_to():
+    mesh = oper_mesh()
+    root, bo, eve = mesh["spark"].client("root"), mesh["thor"].client("bo"), mesh["thor"].client("eve")
+    bo.send("MODE thor-bo +w")
+    mesh.settle()
+    root.send("OPER root secret", "MODE spark-root +w")
+    root.lines(), bo.lines(), eve.lines()
+
+    root.send("WALLOPS :thor restarts at noon")
+    mesh.settle()
+
+    told = ":spark-root!root@spark WALLOPS :thor restarts at noon"
+    assert (root.lines(), bo.lines(), eve.lines()) == ([told], [told], [])
+
+
 def test_what_stands_behind_a_nick_is_for_its_own_host_to_say():
     mesh = oper_mesh()
     root, bo = mesh["spark"].client("root"), mesh["thor"].client("bo")
