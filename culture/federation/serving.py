@@ -169,7 +169,10 @@ class Serving:
     def _read(self, served: Served, scope: Scope, start: Levels, end: Levels) -> None:
         served.pass_of = (scope, end)
         origin = "" if served.origin == self._own_name else served.origin
-        request = ReadRequest(origin, start, channels=scope, most=self._chunk)
+        known = self._shelves[served.origin].holding.generations()
+        # Of channels more may be here than the peer gets in this pass, also more than is read at a time.
+        over = {each: highest_number(each) for each in known if start.get(each, -1) >= end.get(each, -1)}
+        request = ReadRequest(origin, {**start, **over}, channels=scope, most=self._chunk)
         self._outbox.reads.append(Read(request, served))
 
     def found(self, served: Served, request: ReadRequest, happenings: Sequence[Happening]) -> None:
