@@ -152,7 +152,7 @@ class Mesh:
                 self.links.shake_hands(link, parse_line(raw.decode()))
         except LinkRefusedError as refusal:
             self.links.refuse(link, refusal)
-        except (BrokenLinkError, MalformedLine, ValueError, IndexError) as error:
+        except (BrokenLinkError, MalformedLine, ValueError, IndexError, OverflowError) as error:
             self._outbox.note(NoteKind.BROKEN, link.name, str(error))
             self.links.hang_up(link, f"Link broken: {error}")
 

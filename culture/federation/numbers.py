@@ -6,6 +6,7 @@ from typing import Final
 from culture.federation.ports import Levels
 from culture.protocol.happening import GENERATION_SHIFT
 
+_GENERATIONS: Final = 1 << 63 - GENERATION_SHIFT
 AT_A_TIME: Final = 1000
 """How many levels are on one line: one that starts anew every hour needs a second line after six weeks."""
 
@@ -29,7 +30,8 @@ def format_number(number: int) -> str:
 def parse_number(text: str) -> int:
     """Raises ValueError for what is no number."""
     generation, dot, counter = text.partition(".")
-    if not (dot and generation.isdecimal() and counter.isdecimal() and int(counter) < 1 << GENERATION_SHIFT):
+    is_number = dot and generation.isdecimal() and counter.isdecimal()
+    if not is_number or int(generation) >= _GENERATIONS or int(counter) >= 1 << GENERATION_SHIFT:
         raise ValueError(f"'{text[:32]}' is not a number of an event")
     return number(int(generation), int(counter))
 

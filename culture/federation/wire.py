@@ -5,12 +5,21 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from culture.federation.numbers import format_number, parse_number
-from culture.protocol.happening import CROSSING, Happening
+from culture.protocol.happening import CROSSING, SOURCE_LENGTH, Happening
 from culture.protocol.line import Line, MalformedLine
 from culture.protocol.tags import escape_value
 
 LINE_BYTES: Final = 65536
 """The longest line of a link, with its end."""
+
+LATEST_MS: Final = 253_402_300_799_999
+"""The end of the year 9999: a later time cannot be told to a client."""
+
+_OF_LINES: Final = frozenset({"PRIVMSG", "NOTICE", "KNOWN", "MEMBERS"})
+"""Events whose text may have several."""
+_NOT_IN_NAMES: Final = re.compile(r"[\x00-\x20\x7f]")
+_NOT_IN_LINES: Final = re.compile(r"[\r\n\0]")
+_NOT_IN_TEXTS: Final = re.compile(r"[\r\0]")
 
 _WORD: Final = re.compile(r"^:|[ \\\n\r\0]")
 _WORDS: Final = {":": "\\:", " ": "\\s", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\0": "\\0"}
@@ -67,7 +76,7 @@ def decode(line: Line) -> Carried:
         target, *params, text = line.params
         happening = Happening(
             tags["i"],
-            int(tags["t"]) / 1000,
+            _time(tags["t"]),
             line.command,
             _from_word(target),
             line.source,
@@ -88,11 +97,29 @@ def decode(line: Line) -> Carried:
         raise MalformedLine(f"no event: {error}") from None
     if line.command not in CROSSING or not line.source:
         raise MalformedLine(f"no event: '{line.command}'")
+    _check(happening)
     return Carried(happening, "r" in tags, previous, hops, "b" in tags)
+
+
+def _check(it: Happening) -> None:
+    """What a host says is told to clients: nothing in it may end a word or a line of theirs."""
+    names = "".join((it.id, it.source, it.account or "", it.to, *(it.ends or ())))
+    if _NOT_IN_NAMES.search(names) or ";" in it.id or len(it.source) > SOURCE_LENGTH:
+        raise MalformedLine(f"no event: names of '{it.command}'")
+    lines = "".join((it.target, *it.params, *(channel for channel, _ in it.channels)))
+    outside = _NOT_IN_TEXTS if it.command in _OF_LINES else _NOT_IN_LINES
+    if _NOT_IN_LINES.search(lines) or outside.search(it.text):
+        raise MalformedLine(f"no event: lines in '{it.command}'")
 
 
 def _message_tags(tags: Mapping[str, str]) -> Mapping[str, str]:
     return {name[1:]: value for name, value in tags.items() if name.startswith(".")}
+
+
+def _time(text: str) -> float:
+    if not 0 <= (at_ms := int(text)) <= LATEST_MS:
+        raise ValueError(f"'{text[:32]}' is not a time")
+    return at_ms / 1000
 
 
 def _pair(text: str) -> tuple[str, str]:

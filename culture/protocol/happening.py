@@ -9,6 +9,8 @@ from culture.protocol.line import NO_TAGS
 GENERATION_SHIFT: Final = 31
 """A number is `generation << 31 | counter`: each start of a server begins a generation of its own, which is
 the second of it. That fits into the 63 bits that SQLite has until 2106."""
+SOURCE_LENGTH: Final = 255
+"""Who is called longer than that leaves no room for a command in what clients are told."""
 
 SPOKEN: Final = frozenset({"PRIVMSG", "NOTICE", "TAGMSG"})
 SEEN: Final = frozenset(

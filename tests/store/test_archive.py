@@ -58,6 +58,18 @@ def test_after_a_crash_everything_is_there_exactly_once(tmp_path: Path):
     again.close()
 
 
+@pytest.mark.parametrize("number", [{"seq": 1 << 63}, {"at": 1e300}, {"at": -1e300}])
+def test_what_no_row_can_hold_is_reported_and_stepped_over(tmp_path: Path, number: dict[str, float]):
+    reported: list[str] = []
+    archive = Archive(tmp_path, report=reported.append)
+    _, _, *middle = said(1)
+    middle[11] = number.get("seq", 2)
+    archive.append([said(0), ("m1", number.get("at", 1.0), *middle), said(2)])
+    assert texts(archive) == ["text 0", "text 2"]
+    assert reported == [f"lines of '{tmp_path}/journal-*' that cannot be read: 1"]
+    archive.close()
+
+
 def test_two_servers_do_not_share_a_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(journal, "LOCK_S", 0.0)
     archive = Archive(tmp_path)

@@ -6,6 +6,7 @@ from typing import Final
 
 from culture.ircd.bans import MASK_LISTS, MaskList
 from culture.ircd.channel import FLAGS, STATUSES, Channel, Flag, Setting, Status
+from culture.ircd.mesh.claims import channel_named, check_user
 from culture.ircd.stamps import (
     NEVER,
     TOPIC,
@@ -23,6 +24,7 @@ from culture.protocol.line import Line, MalformedLine, format_line, parse_line
 
 METADATA: Final = "metadata"
 NOTHING: Final = "-"
+_KINDS: Final = frozenset({TOPIC, METADATA, *FLAGS, *MASK_LISTS, *Setting})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class Set:
     value: str = ""
     set_by: str = ""
     set_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise ValueError(f"nothing is set by '{self.kind}'")
 
     @property
     def key(self) -> str:
@@ -235,11 +241,12 @@ def read_members(text: str) -> tuple[Known, dict[Folded, KnownPlace]]:
 
 def _place(line: Line) -> KnownPlace:
     name, _, made, joined = line.params
-    return KnownPlace(name, int(made) / 1000, parse_stamp(joined))
+    return KnownPlace(channel_named(name), int(made) / 1000, parse_stamp(joined))
 
 
 def _read_user(known: Known, line: Line) -> None:
     nick, username, host, account, modes, signed_on, realname = line.params
+    check_user(nick, username, host)
     known.users[fold(nick)] = KnownUser(
         nick,
         username,
@@ -271,12 +278,16 @@ def _read_standing(known: Known, line: Line) -> None:
     statuses = {
         Status(each[0]): (parse_stamp(each[2:]), each[1] == "+") for each in given if each[0] in STATUSES
     }
-    known.standings.append(KnownStanding(name, parse_sign_on(who), parse_stamp(kicked), statuses))
+    known.standings.append(
+        KnownStanding(channel_named(name), parse_sign_on(who), parse_stamp(kicked), statuses)
+    )
 
 
 def _read_channel(known: Known, line: Line) -> None:
     name, created, made_anew = line.params
-    known.channels[fold(name)] = KnownChannel(name, int(created) / 1000, parse_stamp(made_anew))
+    known.channels[fold(name)] = KnownChannel(
+        channel_named(name), int(created) / 1000, parse_stamp(made_anew)
+    )
 
 
 def _read_setting(known: Known, line: Line) -> None:
@@ -284,7 +295,7 @@ def _read_setting(known: Known, line: Line) -> None:
     word = "" if name == NOTHING else name
     by = "" if set_by == NOTHING else set_by
     read = Set(kind, word, parse_stamp(stamp), sign == "+", value, by, int(set_at) / 1000)
-    known.channels.setdefault(fold(channel), KnownChannel(channel)).settings.append(read)
+    known.channels.setdefault(fold(channel), KnownChannel(channel_named(channel))).settings.append(read)
 
 
 _READERS: Final = {

@@ -31,6 +31,7 @@ from culture.ircd.events import (
     SpeechCommand,
 )
 from culture.ircd.mesh.arriving import Arriving
+from culture.ircd.mesh.claims import check_event
 from culture.ircd.mesh.guests import (
     add_guest,
     drop_if_unseen,
@@ -86,6 +87,7 @@ class Taking:
         """Raises MalformedLine for what no host of this version tells."""
         self._is_replayed = is_replayed
         try:
+            check_event(it)
             self._carry_out(it)
         except (IndexError, KeyError, ValueError) as error:
             raise MalformedLine(f"no such {it.command}: {error}") from None

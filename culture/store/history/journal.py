@@ -110,9 +110,9 @@ def decode(line: bytes) -> Entry:
     seq, _, origin = number.partition(" ")
     values = json.loads(rest) if rest else {}
     return Entry(
-        int(seq),
+        _in_a_row(int(seq)),
         msgid,
-        int(at_ms),
+        _in_a_row(int(at_ms)),
         command,
         target,
         source,
@@ -128,6 +128,13 @@ def decode(line: bytes) -> Entry:
         values.get("local", False),
         values.get("scope", ALL),
     )
+
+
+def _in_a_row(value: int) -> int:
+    """Raises ValueError for what no row of the database can hold."""
+    if not 0 <= value < 1 << 63:
+        raise ValueError(f"{value} is out of range")
+    return value
 
 
 class Segments:
