@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from culture.federation.holding import Scope, format_scope, narrower, parse_scope
+from culture.federation.numbers import GENERATIONS
 from culture.names import is_host
 from culture.protocol.line import Line, MalformedLine, format_line
 
@@ -38,7 +39,8 @@ def parse_record(line: Line) -> HostRecord:
     if len(line.params) < 4 or not is_host(line.params[0]):
         raise MalformedLine("no HOST")
     name, generation, version, *neighbours, description = line.params
-    if not (generation.isdecimal() and version.isdecimal()):
+    if not (generation.isdecimal() and version.isdecimal()) or int(generation) >= GENERATIONS - 1:
+        # Whose name it is begins the one after it.
         raise MalformedLine("no HOST")
     links: dict[str, Scope] = {}
     for neighbour in neighbours:

@@ -6,7 +6,8 @@ from typing import Final
 from culture.federation.ports import Levels
 from culture.protocol.happening import GENERATION_SHIFT
 
-_GENERATIONS: Final = 1 << 63 - GENERATION_SHIFT
+GENERATIONS: Final = 1 << 63 - GENERATION_SHIFT
+"""How many there can be: SQLite has 63 bits for a number."""
 AT_A_TIME: Final = 1000
 """How many levels are on one line: one that starts anew every hour needs a second line after six weeks."""
 
@@ -31,7 +32,7 @@ def parse_number(text: str) -> int:
     """Raises ValueError for what is no number."""
     generation, dot, counter = text.partition(".")
     is_number = dot and generation.isdecimal() and counter.isdecimal()
-    if not is_number or int(generation) >= _GENERATIONS or int(counter) >= 1 << GENERATION_SHIFT:
+    if not is_number or int(generation) >= GENERATIONS or int(counter) >= 1 << GENERATION_SHIFT:
         raise ValueError(f"'{text[:32]}' is not a number of an event")
     return number(int(generation), int(counter))
 

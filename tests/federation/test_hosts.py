@@ -1,9 +1,11 @@
 """The hosts of a mesh: who is linked to whom, and the way to each."""
 
+import pytest
+
 from culture.federation.dialing import Dialing
 from culture.federation.holding import Scope, parse_scope
 from culture.federation.hosts import HostRecord, Hosts, format_record, parse_record
-from culture.protocol.line import parse_line
+from culture.protocol.line import MalformedLine, parse_line
 
 
 def mesh(own: str, *links: str) -> Hosts:
@@ -31,6 +33,22 @@ def test_what_a_host_says_of_itself_can_be_written_and_read() -> None:
 
     assert line == "HOST thor 1790000000 4 orin spark=#a,#b :in the cupboard"
     assert parse_record(parse_line(line)) == record
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "HOST spark 1790000000 2",
+        "HOST sp-ark 1790000000 2 thor :",
+        "HOST spark x 2 thor :",
+        "HOST spark 1790000000 -1 thor :",
+        # Spark itself would begin the one after it, and SQLite has no numbers for that.
+        "HOST spark 4294967295 2 thor :",
+    ],
+)
+def test_what_says_nothing_of_a_host_is_refused(line: str) -> None:
+    with pytest.raises(MalformedLine):
+        parse_record(parse_line(line))
 
 
 def test_the_newest_counts() -> None:
