@@ -13,7 +13,8 @@ TAGS_BYTES: Final = 8191
 SIGNS: Final = "@%+"
 
 # RFC 2812 section 2.3.1 and IRCv3 message-tags, stricter than anybody who reads: one space everywhere.
-_TAG = r"\+?(?:[A-Za-z0-9.-]+/)?[A-Za-z0-9-]+(?:=[^\0\r\n; ]*)?"
+# What clients call their own tags is passed on as it is: no server may mind.
+_TAG = r"(?:\+[^\0\r\n;= ]*|(?:[A-Za-z0-9.-]+/)?[A-Za-z0-9-]+)(?:=[^\0\r\n; ]*)?"
 _LINE = re.compile(
     rf"(?:@{_TAG}(?:;{_TAG})* )?(?::[^\0\r\n ]+ )?(?:[A-Z]+|[0-9]{{3}})"
     r"(?: [^\0\r\n :][^\0\r\n ]*)*(?: :[^\0\r\n]*)?"
