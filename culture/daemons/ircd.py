@@ -57,7 +57,7 @@ def _main() -> int:
     authenticator = open_accounts(state_dir, config.oidc)
     clients, others = split_off_clients(passed_sockets(os.environ))
     with (
-        contextlib.closing(open_skills(config, state_dir, log.warning, _report)) as skills,
+        contextlib.closing(_open_skills(config, state_dir)) as skills,
         listening_for_irc(config.listen, others) as listeners,
         asyncio.Runner(loop_factory=new_event_loop) as runner,
     ):
@@ -123,6 +123,18 @@ async def _serve(
     await (driver.stop() if keeper is None else driver.leave(keeper))
     if linking is not None:
         linking.stop()
+
+
+def _open_skills(config: IrcdConfig, state_dir: Path) -> Skills:
+    """Their threads leave the watchdog's signal to that of the loop, also when it wakes a stopped process.
+
+    While another thread died of it, the loop would take connections that nobody answers.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGABRT})
+    try:
+        return open_skills(config, state_dir, log.warning, _report)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 async def _who_goes_on(driver: Driver, number: int) -> Keeper | None:

@@ -1,7 +1,6 @@
 """Which skills there are, by the names that configuration has for them."""
 
 import importlib
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,12 +61,8 @@ def open_skills(
         make = SKILLS.get(name) or _of_module(name)
         directory = state_dir / name.replace(":", ".")
         skills.append(make(Place(directory, config, report)))
-    # The watchdog's signal is for the thread of the loop, also when it wakes a process that was stopped:
-    # while another thread died of it, the loop would take connections that nobody answers.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGABRT})
     for skill in skills:
         skill.start()
-    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return Skills(skills, report_error)
 
 
