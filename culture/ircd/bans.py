@@ -1,9 +1,10 @@
 """Lists of masks on a channel: who is banned, who is exempt from it, and who needs no invitation."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from culture.ircd.user import User
 from culture.names import Folded, fold
@@ -70,15 +71,34 @@ def _is_fit(mask: str) -> bool:
     return is_word and len(mask.encode()) <= MASK_BYTES
 
 
+class Guard(NamedTuple):
+    """Whom a channel keeps out by what they are. It does not change, so that any thread may ask it."""
+
+    bans: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+    needs_account: bool = False
+
+    @property
+    def keeps_anybody_out(self) -> bool:
+        return bool(self.bans) or self.needs_account
+
+    def keeps_out(self, mask: str, account: str | None) -> bool:
+        """Somebody of this `nick!user@host`, logged in to this account or to none."""
+        if self.needs_account and account is None:
+            return True
+        return _any_means(self.bans, mask, account) and not _any_means(self.exceptions, mask, account)
+
+
 class Masks:
     """The lists of one channel."""
 
-    __slots__ = ("_lists", "_silenced")
+    __slots__ = ("_guard", "_lists", "_silenced")
 
     def __init__(self) -> None:
         self._lists: dict[MaskList, dict[Folded, Entry]] = {}
         self._silenced: dict[User, tuple[str, str | None, bool]] = {}
         """What was found of members who spoke, as they were then: bans are many, and messages more."""
+        self._guard: Guard | None = None
 
     def __len__(self) -> int:
         return sum(map(len, self._lists.values()))
@@ -91,21 +111,29 @@ class Masks:
 
     def add(self, kind: MaskList, entry: Entry) -> None:
         self._lists.setdefault(kind, {}).setdefault(fold(entry.mask), entry)
-        self._silenced.clear()
+        self._changed()
 
     def remove(self, kind: MaskList, entry: Entry) -> None:
         self._lists.get(kind, {}).pop(fold(entry.mask), None)
-        self._silenced.clear()
+        self._changed()
 
     def forget(self, user: User) -> None:
         self._silenced.pop(user, None)
 
     def is_banned(self, user: User) -> bool:
         """Whether a user is kept from joining."""
-        return self._has(MaskList.BANS, user) and not self._has(MaskList.EXCEPTIONS, user)
+        return self.guard.keeps_out(user.mask, user.account)
+
+    @property
+    def guard(self) -> Guard:
+        """Kept until the lists change: many may ask for it."""
+        if self._guard is None:
+            bans, exceptions = self._of(MaskList.BANS), self._of(MaskList.EXCEPTIONS)
+            self._guard = Guard(tuple(mask for mask in bans if not mask.startswith(MUTE)), exceptions)
+        return self._guard
 
     def needs_no_invitation(self, user: User) -> bool:
-        return self._has(MaskList.INVITE_EXCEPTIONS, user)
+        return _any_means(self._of(MaskList.INVITE_EXCEPTIONS), user.mask, user.account)
 
     def is_silenced(self, user: User) -> bool:
         """Whether a user is kept from speaking."""
@@ -121,15 +149,22 @@ class Masks:
             self._silenced[user] = known = (mask, account, self.is_silenced(user))
         return known[2]
 
-    def _has(self, kind: MaskList, user: User) -> bool:
-        return any(_means(entry.mask, user) for entry in self._lists.get(kind, {}).values())
+    def _changed(self) -> None:
+        self._silenced.clear()
+        self._guard = None
+
+    def _of(self, kind: MaskList) -> tuple[str, ...]:
+        return tuple(entry.mask for entry in self._lists.get(kind, {}).values())
 
     def _mutes(self, kind: MaskList, user: User) -> bool:
-        entries = self._lists.get(kind, {}).values()
-        return any(_means(entry.mask.removeprefix(MUTE), user) for entry in entries)
+        return _any_means((mask.removeprefix(MUTE) for mask in self._of(kind)), user.mask, user.account)
 
 
-def _means(mask: str, user: User) -> bool:
+def _any_means(masks: Iterable[str], who: str, account: str | None) -> bool:
+    return any(_means(mask, who, account) for mask in masks)
+
+
+def _means(mask: str, who: str, account: str | None) -> bool:
     if mask.startswith(ACCOUNT):
-        return user.account is not None and is_match(mask.removeprefix(ACCOUNT), user.account)
-    return is_match(mask, user.mask)
+        return account is not None and is_match(mask.removeprefix(ACCOUNT), account)
+    return is_match(mask, who)

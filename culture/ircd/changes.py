@@ -66,6 +66,10 @@ class Changes:
         elif self.is_wanted:
             self.guests[user.key] = None
 
+    def touch_account(self, account: Folded) -> None:
+        if self.is_wanted:
+            self.accounts[account] = None
+
     def note(self, event: Change, state: State) -> None:
         """Before the event is applied: who leaves, and what vanishes with them, is still there."""
         if not self.is_wanted:

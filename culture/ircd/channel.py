@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from culture.ircd.bans import Masks
+from culture.ircd.bans import Guard, Masks
 from culture.ircd.stamps import NEVER, Stamp
 from culture.ircd.user import User
 from culture.names import Folded, fold
@@ -138,9 +138,20 @@ class Channel:
         """Whether anybody may come in, and so may read what was said."""
         return Setting.KEY not in self.settings and self.flags.isdisjoint(_CLOSED)
 
+    @property
+    def guard(self) -> Guard:
+        """Whom it keeps out by what they are: only from inside do they read what was said."""
+        return self.masks.guard._replace(needs_account=Flag.REGISTERED_JOIN in self.flags)
+
     def is_visible_to(self, user: User) -> bool:
         """Whether a user may learn that the channel exists, and who is in it."""
         return Flag.SECRET not in self.flags or user in self.members
+
+    def members_for(self, asker: User) -> list[User]:
+        """Those that a user may know of: not, for a stranger, the invisible, or anybody in a secret one."""
+        if asker in self.members:
+            return list(self.members)
+        return [user for user in self.members if self.is_visible_to(asker) and not user.is_invisible]
 
     def at_least(self, status: Status) -> set[User]:
         """The members who stand as high as that, or higher."""

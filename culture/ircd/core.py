@@ -241,6 +241,7 @@ class Ircd:
             self.skills.commit(wanted)
         except NotRecordedError as error:
             self.delivery.take_back()
+            self.state.redacted.clear()
             for session, command, target in speakers:
                 self.fail(session, command, "NOT_RECORDED", f"Not sent to {target}: {error}")
             if self.links is not None:

@@ -39,9 +39,23 @@ class Markers:
         of_one = user.markers
         if user.account is not None:
             of_one = self.of_accounts.setdefault(fold(user.account), {})
-        key = fold(target)
-        # Put in anew, so that the first is the one that was not moved for longest.
-        before = of_one.pop(key, timestamp)
-        of_one[key] = max(before, timestamp)
-        if len(of_one) > MOST:
-            del of_one[next(iter(of_one))]
+        _move(of_one, fold(target), timestamp)
+
+
+def carry(of_one: dict[Folded, str], old: Folded, new: Folded) -> bool:
+    """Whoever read a channel has read it under its new name. Whether they did.
+
+    What is said under the old one from now on is later than the marker, which may stay there.
+    """
+    timestamp = of_one.get(old)
+    if timestamp is not None:
+        _move(of_one, new, timestamp)
+    return timestamp is not None
+
+
+def _move(of_one: dict[Folded, str], key: Folded, timestamp: str) -> None:
+    # Put in anew, so that the first is the one that was not moved for longest.
+    before = of_one.pop(key, timestamp)
+    of_one[key] = max(before, timestamp)
+    if len(of_one) > MOST:
+        del of_one[next(iter(of_one))]

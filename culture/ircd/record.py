@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from culture.ircd.channel import PREFIXES, Channel, Flag, Status
+from culture.ircd.channel import PREFIXES, Channel, Flag, Setting, Status
 from culture.ircd.events import (
     AccountChanged,
     AwayChanged,
@@ -196,7 +196,8 @@ class Record:
         params: tuple[str, ...] = (),
     ) -> None:
         if command in self._wanted:
-            is_local = channel.is_local or (command == "MODE" and Flag.LOCAL in params[0])
+            letters = params[0] if command == "MODE" else ""
+            is_local = channel.is_local or Flag.LOCAL in letters
             self._add(
                 moment,
                 command,
@@ -204,7 +205,8 @@ class Record:
                 user,
                 text,
                 tags=moment.tags,
-                is_public=channel.is_public,
+                # When anybody may come in again the key is still no stranger's to read: it may be set again.
+                is_public=channel.is_public and Setting.KEY not in letters,
                 params=params,
                 is_local=is_local,
             )

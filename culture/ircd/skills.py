@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from culture.errors import CultureError
+from culture.ircd.bans import Guard
 from culture.ircd.user import User
 from culture.names import Folded, fold
 from culture.protocol.capabilities import Cap
@@ -66,6 +67,17 @@ class Asker:
     """Whether nobody else can take their nick when they are gone."""
     named: Mapping[Folded, Named] = field(default_factory=dict)
     """Those of the network whom the command names."""
+    mask: str = ""
+    """`nick!user@host`."""
+    guarded: Mapping[Folded, Guard] = field(default_factory=dict)
+    """All channels of the network that keep somebody out by what they are."""
+
+    def is_kept_from(self, key: Folded) -> bool:
+        """Whether what was said in a channel is only for others. Its members always may read it."""
+        if key in self.channels:
+            return False
+        guard = self.guarded.get(key)
+        return key in self.closed or (guard is not None and guard.keeps_out(self.mask, self.account))
 
 
 class Reply(NamedTuple):
@@ -92,6 +104,8 @@ class ReplyBatch(NamedTuple):
     type: str
     params: tuple[str, ...]
     replies: Sequence[Reply]
+    tag: str = ""
+    """On the line that opens it."""
 
 
 Replies = Sequence[Reply | ReplyBatch]

@@ -128,8 +128,7 @@ def restore_channel(state: State, values: Values) -> None:
         for entry in entries:
             channel.masks.add(MaskList(kind), Entry(*entry))
     state.channels[channel.key] = channel
-    if not channel.is_public:
-        state.closed.add(channel.key)
+    state.classify(channel.key)
 
 
 def guest_values(state: State, user: User) -> Values:
@@ -156,7 +155,7 @@ def drop_empty_channels(state: State) -> None:
     """Those whose members all did not come back."""
     for key in [key for key, channel in state.channels.items() if not channel.members]:
         del state.channels[key]
-        state.closed.discard(key)
+        state.classify(key)
 
 
 def account_values(state: State, account: Folded) -> Values:

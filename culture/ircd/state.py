@@ -22,10 +22,11 @@ from culture.ircd.events import (
     Parted,
     Quit,
     RealnameChanged,
+    Redacted,
     Renamed,
     TopicChanged,
 )
-from culture.ircd.markers import Markers
+from culture.ircd.markers import Markers, carry
 from culture.ircd.metadata import Metadata
 from culture.ircd.past import Past
 from culture.ircd.skills import Remembered
@@ -36,6 +37,9 @@ from culture.names import Folded, fold
 
 MOST_LEFT: Final = 100
 """Of how many channels that somebody has left it is known what they were there."""
+
+MOST_REDACTED: Final = 1000
+"""How many messages are known to be taken back; the oldest were written down long ago."""
 
 Item = TypeVar("Item")
 
@@ -56,6 +60,8 @@ class State:
         self.channels: dict[Folded, Channel] = {}
         self.closed: set[Folded] = set()
         """The channels that are not public."""
+        self.guarded: set[Folded] = set()
+        """Those that keep somebody out by what they are."""
         self.shadowed: dict[Folded, Channel] = {}
         """Channels of other hosts that are called as a local one here, which nobody here can see."""
         self.emptied: Chase[Folded, Channel] = Chase()
@@ -77,6 +83,8 @@ class State:
         """Who here is logged in to which account: one person may be here several times."""
         self.metadata = Metadata()
         self.markers = Markers()
+        self.redacted: dict[str, None] = {}
+        """The msgids of messages that were taken back lately: who looks for them may still find them."""
         self.changes = Changes()
 
     def expect_guests(self) -> None:
@@ -250,6 +258,10 @@ class State:
                 self.metadata.change(target, key, value)
             case MarkerMoved(user, name, timestamp):
                 self.markers.move(user, name, timestamp)
+            case Redacted(msgid=msgid):
+                self.redacted[msgid] = None
+                if len(self.redacted) > MOST_REDACTED:
+                    del self.redacted[next(iter(self.redacted))]
 
     def _log_in(self, user: User, account: str | None) -> None:
         self._log_out(user)
@@ -292,7 +304,7 @@ class State:
         elif key not in self.channels:
             self.channels[key] = channel
             # One that goes on somewhere else is as it was.
-            _put(self.closed, key, not channel.is_public)
+            self.classify(key)
 
     def _close(self, channel: Channel) -> None:
         key = channel.key
@@ -300,25 +312,34 @@ class State:
             del self.shadowed[key]
             return
         del self.channels[key]
-        self.closed.discard(key)
         if not channel.is_local:
             self.emptied.remember(key, channel)
         elif (shadowed := self.shadowed.pop(key, None)) is not None:
             self.channels[key] = shadowed
-            _put(self.closed, key, not shadowed.is_public)
+        self.classify(key)
 
     def _rename(self, channel: Channel, new_name: str, at: float) -> None:
         old = channel.key
         del self.channels[old]
-        self.closed.discard(old)
+        self.classify(old)
         if (shadowed := self.shadowed.pop(old, None)) is not None:
             self._open(shadowed)
         channel.name, channel.renamed_at = new_name, at
         self._open(channel)
+        self.carry_markers(old, channel.key)
         for member in channel.members:
             del member.channels[old]
             member.channels[channel.key] = channel
             self.carry_standing(member, old, channel.key)
+
+    def carry_markers(self, old: Folded, new: Folded) -> None:
+        """What was read of one channel was read of another."""
+        for account, markers in self.markers.of_accounts.items():
+            if carry(markers, old, new):
+                self.changes.touch_account(account)
+        for user in self.users.values():
+            if carry(user.markers, old, new):
+                self.changes.touch_user(user)
 
     def carry_standing(self, user: User, old: Folded, new: Folded) -> None:
         """What somebody is in one channel they are in another."""
@@ -353,7 +374,13 @@ class State:
                 if letter == Setting.KEY:
                     next(params)
                 del channel.settings[Setting(letter)]
-        _put(self.closed, channel.key, not channel.is_public and channel.key in self.channels)
+        self.classify(channel.key)
+
+    def classify(self, key: Folded) -> None:
+        """Who may read what was said in a channel is asked often, and of all channels at a time."""
+        channel = self.channels.get(key)
+        _put(self.closed, key, channel is not None and not channel.is_public)
+        _put(self.guarded, key, channel is not None and channel.guard.keeps_anybody_out)
 
 
 def _put(held: set[Item], item: Item, present: bool) -> None:

@@ -7,6 +7,8 @@ from culture.protocol.line import format_line
 from culture.protocol.multiline import Fragment
 
 LINE_BYTES = BODY_BYTES - len(CRLF)
+REPEATED_BYTES = 300
+"""Of what a client wrote. With the longest names of servers and nicks there is room for a text behind it."""
 
 
 def size(text: str) -> int:
@@ -26,9 +28,17 @@ def room_behind(source: str, command: str, *params: str) -> int:
     return LINE_BYTES - len(format_line(command, *params, "", source=source).encode())
 
 
+def is_number(text: str) -> bool:
+    """In the digits of the protocol: Python knows those of all scripts."""
+    return text.isascii() and text.isdigit()
+
+
 def one_word(param: str) -> str:
-    """What a client wrote, where it is repeated in the middle of a line; `*` if it would not fit there."""
-    return "*" if not param or param.startswith(":") or " " in param else param
+    """What a client wrote, where it is repeated in the middle of a line; `*` if it would not fit there.
+
+    If it is so long that what stands behind it would be lost, its beginning.
+    """
+    return "*" if not param or param.startswith(":") or " " in param else cut(param, REPEATED_BYTES)
 
 
 def pack(words: Iterable[str], limit_bytes: int, separator: str = " ") -> Iterator[str]:

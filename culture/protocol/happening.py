@@ -50,7 +50,10 @@ class Happening(NamedTuple):
     """What comes last on the line. Several lines in one message have a line feed between them."""
     tags: Mapping[str, str] = NO_TAGS
     is_public: bool = False
-    """It was said in a channel that was neither secret nor keyed nor for invited people only."""
+    """It was said in a channel that was neither secret nor keyed nor for invited people only.
+
+    Not a MODE that tells the key of one.
+    """
     ends: tuple[str, str] | None = None
     """Of a direct message: `end_of` who wrote it and of who it is for."""
     channels: tuple[tuple[str, bool], ...] = ()

@@ -6,12 +6,12 @@ from pathlib import Path
 from culture.ircd.skills import Happening, Remembered, Skill
 from culture.skills.behind import Behind
 from culture.store.damage import set_aside_if_damaged
-from culture.store.profiles import FILE, Profiles, Published, Read
+from culture.store.profiles import FILE, Profiles, Published, Read, Renamed
 
 
 class ProfilesSkill(Skill):
     name = "profiles"
-    wants = frozenset({"MARKREAD", "METADATA"})
+    wants = frozenset({"MARKREAD", "METADATA", "RENAME"})
 
     def __init__(self, directory: Path, *, report: Callable[[str], None] = lambda text: None) -> None:
         set_aside_if_damaged(directory / FILE, report)
@@ -31,8 +31,10 @@ class ProfilesSkill(Skill):
         self._behind.close()
 
 
-def _change(happening: Happening) -> Read | Published | None:
+def _change(happening: Happening) -> Read | Published | Renamed | None:
     """Nothing of who is not logged in: it ends with the connection."""
+    if happening.command == "RENAME":
+        return Renamed(happening.target, happening.params[0])
     if happening.account is None:
         return None
     if happening.command == "MARKREAD":

@@ -7,7 +7,7 @@ from typing import Final
 
 from culture.ircd.failures import Failure
 from culture.ircd.skills import Asker, Happening, Replies, Reply, Skill, SkillCommand
-from culture.names import is_channel
+from culture.names import fold, is_channel
 from culture.protocol.render import format_time
 from culture.skills.behind import Behind
 from culture.store.damage import set_aside_if_damaged
@@ -51,6 +51,8 @@ class UrlIndex(Skill):
         self._behind.flush()
         channel, term = _parse(params)
         members = {key: membership.channel_created_at for key, membership in asker.channels.items()}
+        asked = [fold(channel)] if channel else {*asker.closed, *asker.guarded}
+        reader = Reader(members, [key for key in asked if asker.is_kept_from(key)])
         lines = [
             Reply(
                 "URLS",
@@ -63,7 +65,7 @@ class UrlIndex(Skill):
                     link.url,
                 ),
             )
-            for link in self._urls.find(Reader(members, asker.closed), channel, term, MOST)
+            for link in self._urls.find(reader, channel, term, MOST)
         ]
         return [*lines, Reply("URLSEND", (channel or "*", "End of results"))]
 

@@ -8,6 +8,10 @@ from culture.names import Folded, fold
 from culture.store.database import MIGRATIONS, prepare, reading, transaction
 
 FILE: Final = "profiles.db"
+_RENAMED: Final = """
+INSERT INTO markers SELECT account, ?, timestamp FROM markers WHERE target = ?
+ON CONFLICT DO UPDATE SET timestamp = max(timestamp, excluded.timestamp)
+"""
 
 OfAccounts = dict[Folded, dict[str, str]]
 
@@ -24,6 +28,11 @@ class Published(NamedTuple):
     value: str | None
 
 
+class Renamed(NamedTuple):
+    channel: str
+    name: str
+
+
 class Profiles:
     """Every call opens the file for itself, so that any thread may use it."""
 
@@ -31,7 +40,7 @@ class Profiles:
         self._path = directory / FILE
         prepare(self._path, MIGRATIONS / "profiles")
 
-    def add(self, changes: Iterable[Read | Published]) -> None:
+    def add(self, changes: Iterable[Read | Published | Renamed]) -> None:
         with transaction(self._path) as database:
             for change in changes:
                 database.execute(*_statement(change))
@@ -51,12 +60,13 @@ class Profiles:
         return found
 
 
-def _statement(change: Read | Published) -> tuple[str, tuple[str | None, ...]]:
-    account = fold(change.account)
+def _statement(change: Read | Published | Renamed) -> tuple[str, tuple[str | None, ...]]:
     match change:
-        case Read(_, target, timestamp):
-            return "INSERT OR REPLACE INTO markers VALUES (?, ?, ?)", (account, fold(target), timestamp)
-        case Published(_, key, None):
-            return "DELETE FROM metadata WHERE account = ? AND key = ?", (account, key)
-        case Published(_, key, value):
-            return "INSERT OR REPLACE INTO metadata VALUES (?, ?, ?)", (account, key, value)
+        case Read(account, target, timestamp):
+            return "INSERT OR REPLACE INTO markers VALUES (?, ?, ?)", (fold(account), fold(target), timestamp)
+        case Published(account, key, None):
+            return "DELETE FROM metadata WHERE account = ? AND key = ?", (fold(account), key)
+        case Published(account, key, value):
+            return "INSERT OR REPLACE INTO metadata VALUES (?, ?, ?)", (fold(account), key, value)
+        case Renamed(channel, name):
+            return _RENAMED, (fold(name), fold(channel))

@@ -60,7 +60,7 @@ class Reader(NamedTuple):
     members: Mapping[Folded, float]
     """The channels that they are in, and since when there is each: what was private before is another's."""
     closed: Iterable[Folded]
-    """Of all channels, those that only members may read."""
+    """Of the channels that are asked for, those that only others may read."""
 
 
 class Link(NamedTuple):

@@ -40,7 +40,7 @@ COMMANDS = (
     "MODE #a -o spark-ori", "KICK #a spark-bo :out", "INVITE spark-kit #b", "INVITE spark-ori #a",
     "AWAY :tea", "AWAY", "SETNAME :Somebody", "MONITOR + spark-bo,spark-ann", "MONITOR - spark-bo",
     "METADATA * SET url :https://example.org", "METADATA #a SET about :tea", "METADATA * SUB url",
-    "MARKREAD #a timestamp=2026-01-01T00:00:00.000Z", "RENAME #b #d :new", "MODE spark-ori +iw",
+    "MARKREAD #a timestamp=1970-01-01T00:00:00.000Z", "RENAME #b #d :new", "MODE spark-ori +iw",
     "NICK spark-x", "NICK spark-y", "PRIVMSG #a :hello", "QUIT :bye", "CAP REQ :-batch", "CAP REQ :sasl",
     "BATCH +1 draft/multiline #a", "@batch=1 PRIVMSG #a :one", "@batch=1 PRIVMSG #a :two",
 )  # fmt: skip
@@ -110,8 +110,11 @@ def test_another_server_answers_as_the_first_one_did(said: list[tuple[int, str]]
     for client in clients:
         client.lines()
 
-    _, others = restored(network.ircd)
+    another, others = restored(network.ircd)
 
+    for state in (network.ircd.state, another.ircd.state):
+        assert state.closed == {key for key, channel in state.channels.items() if not channel.is_public}
+        assert state.guarded == {key for key, channel in state.channels.items() if channel.guard.bans}
     for client in clients:
         if not client.is_closed:
             for question in QUESTIONS:
@@ -174,7 +177,7 @@ KEPT_OTHERWISE = {
 NOT_KEPT = {
     # Of the process: its timers, its output, its questions.
     Session: {
-        "heard_at", "ping_sent_at", "unlabeled", "write", "wire", "question", "close_reason",
+        "heard_at", "ping_sent_at", "unlabeled", "write", "outlet", "question", "close_reason",
         "metadata_changes", "metadata_since",
     },
 }  # fmt: skip

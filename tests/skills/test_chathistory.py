@@ -3,6 +3,8 @@
 import pytest
 from support.network import Client, Network
 
+from culture.store.history.filing import MOST_NICKS
+
 CAPS = "batch draft/chathistory server-time message-tags"
 
 
@@ -62,6 +64,28 @@ def test_messages_come_in_a_batch_as_they_were(network: Network, ori: Client):
 
 
 @pytest.mark.parametrize(
+    ("command", "is_last"),
+    [
+        ("LATEST #ops * 11", True),
+        ("LATEST #ops * 9", False),
+        (f"BEFORE #ops {at(3)} 4", True),
+        (f"BEFORE #ops {at(3)} 2", False),
+        (f"BEFORE #ops {at(0)} 2", True),
+        (f"AFTER #ops {at(7)} 3", True),
+        (f"BETWEEN #ops {at(2)} {at(5)} 3", True),
+        (f"AROUND #ops {at(5)} 50", False),
+        (f"TARGETS {at(0)} {at(11)} 1", True),
+    ],
+)
+def test_the_last_page_says_so(network: Network, ori: Client, command: str, is_last: bool):
+    ori.send(f"CHATHISTORY {command}")
+    assert ori.lines()[0].startswith("@draft/chathistory-end :spark BATCH +") is is_last
+    plain = network.client("spark-bo", caps="batch")
+    plain.send(f"CHATHISTORY {command}")
+    assert "chathistory-end" not in " ".join(plain.lines())
+
+
+@pytest.mark.parametrize(
     ("command", "texts"),
     [
         ("LATEST #ops * 3", "789"),
@@ -114,7 +138,15 @@ def test_messages_of_one_moment_have_an_order(network: Network, ori: Client):
         ("LATEST #ops * 1 2", "INVALID_PARAMS LATEST :Too many parameters"),
         ("LATEST #ops * x", "INVALID_PARAMS LATEST x :Invalid limit"),
         ("LATEST #ops * 0", "INVALID_PARAMS LATEST 0 :Invalid limit"),
-        ("BEFORE #ops * 1", "INVALID_MSGREFTYPE BEFORE #ops :Unknown kind of reference"),
+        ("LATEST #ops * \u0663", "INVALID_PARAMS LATEST \u0663 :Invalid limit"),
+        ("BEFORE #ops * 1", "INVALID_PARAMS BEFORE * :Invalid reference"),
+        ("AFTER #ops * 1", "INVALID_PARAMS AFTER * :Invalid reference"),
+        ("AROUND #ops * 1", "INVALID_PARAMS AROUND * :Invalid reference"),
+        (
+            "BETWEEN #ops timestamp=1970-01-12T13:46:41.000Z * 1",
+            "INVALID_PARAMS BETWEEN * :Invalid reference",
+        ),
+        ("LATEST #ops 1234 5", "INVALID_PARAMS LATEST 1234 :Invalid reference"),
         ("BEFORE #ops x=y 1", "INVALID_MSGREFTYPE BEFORE #ops :Unknown kind of reference"),
         (
             "BEFORE #ops timestamp=yesterday 1",
@@ -123,6 +155,10 @@ def test_messages_of_one_moment_have_an_order(network: Network, ori: Client):
         (
             "BEFORE #ops timestamp=1970-13-12T13:46:41.000Z 1",
             "INVALID_PARAMS BEFORE timestamp=1970-13-12T13:46:41.000Z :Invalid timestamp",
+        ),
+        (
+            "BEFORE #ops timestamp=1970-01-12T13:46:41.00\u0663Z 1",
+            "INVALID_PARAMS BEFORE timestamp=1970-01-12T13:46:41.00\u0663Z :Invalid timestamp",
         ),
         ("BEFORE #ops msgid=none 1", "MESSAGE_ERROR BEFORE #ops :There is no such message"),
         ("LATEST #none * 1", "INVALID_TARGET LATEST #none :Messages could not be retrieved"),
@@ -189,6 +225,22 @@ def test_events_are_for_those_who_ask_for_them(network: Network):
     assert plain.lines() == [":spark-bo!bo@spark PRIVMSG #ops :hi"]
 
 
+@pytest.mark.parametrize("end", ["MODE #ops -k sesame", "PART #ops"])
+def test_the_key_of_a_channel_is_told_to_its_members_alone(network: Network, end: str):
+    caps = "draft/event-playback batch draft/chathistory"
+    ori, bo = network.client("spark-ori", "#ops", caps=caps), network.client("spark-bo", caps=caps)
+    ori.send("PRIVMSG #ops :hi", "MODE #ops +mk sesame", "CHATHISTORY LATEST #ops * 50")
+    assert [line.rpartition(":")[2] for line in ori.lines()[-3:-1]] == [
+        "hi",
+        "spark-ori!ori@spark MODE #ops +mk sesame",
+    ]
+    ori.send(end)
+    bo.send("CHATHISTORY LATEST #ops * 50")
+    told = bo.lines()[1:-1]
+    assert told[1].endswith(":hi")
+    assert not any("sesame" in line for line in told)
+
+
 def test_what_hosts_tell_each_other_of_a_change_is_not_for_clients(network: Network):
     ori = network.client("spark-ori", "#ops", caps=f"{CAPS} draft/event-playback")
     network.client("spark-bo", "#ops")
@@ -224,6 +276,44 @@ def test_a_conversation_with_an_account_goes_on_when_its_nick_changes(network: N
     assert asked(ori, "CHATHISTORY LATEST spark-bo * 5") == ["one"]
 
 
+def test_a_conversation_is_found_by_all_nicks_that_its_end_had_in_it(network: Network):
+    ori, bo = network.client("spark-ori", caps=CAPS), network.client("spark-[bo]")
+    ori.session.user.account, bo.session.user.account = "ori", "bo"
+    bo.send("PRIVMSG spark-ori :one", "NICK spark-bob", "PRIVMSG spark-ori :two")
+    ori.lines()
+    ori.send("CHATHISTORY LATEST SPARK-{BO} * 5")
+    opening, *rows, _ = ori.lines()
+    assert opening.endswith("chathistory SPARK-{BO}")
+    assert [row.rpartition(":")[2] for row in rows] == ["one", "two"]
+    assert asked(ori, "CHATHISTORY LATEST spark-bob * 5") == ["one", "two"]
+    assert asked(ori, "CHATHISTORY LATEST spark-kim * 5") == []
+
+
+def test_a_nick_that_somebody_else_took_leads_to_them(network: Network):
+    ori, bo, lea = (
+        network.client("spark-ori", caps=CAPS),
+        network.client("spark-bo"),
+        network.client("spark-x"),
+    )
+    bo.session.user.account = "bo"
+    bo.send("PRIVMSG spark-ori :one", "NICK spark-bob", "PRIVMSG spark-ori :two")
+    lea.send("NICK spark-bo", "PRIVMSG spark-ori :three")
+    ori.lines()
+    assert asked(ori, "CHATHISTORY LATEST spark-bo * 5") == ["three"]
+    assert asked(ori, "CHATHISTORY LATEST spark-bob * 5") == ["one", "two"]
+
+
+def test_only_the_last_nicks_are_remembered(network: Network):
+    ori, bo = network.client("spark-ori", caps=CAPS), network.client("spark-bo")
+    bo.session.user.account = "bo"
+    for number in range(MOST_NICKS + 1):
+        network.clock.advance(1)
+        bo.send(f"NICK spark-bo{number}", f"PRIVMSG spark-ori :{number}")
+    ori.lines()
+    assert asked(ori, "CHATHISTORY LATEST spark-bo0 * 5") == []
+    assert len(asked(ori, "CHATHISTORY LATEST spark-bo1 * 50")) == MOST_NICKS + 1
+
+
 def test_targets_are_ones_channels_and_conversations(network: Network):
     ori = network.client("spark-ori", "#ops", "#quiet", caps="batch draft/chathistory")
     bo = network.client("spark-bo", "#other")
@@ -245,6 +335,28 @@ def test_targets_are_ones_channels_and_conversations(network: Network):
     assert len(ori.lines()) == 2
 
 
+def test_a_target_is_told_once_by_its_last_message(network: Network):
+    ori, bo = network.client("spark-ori", caps="batch draft/chathistory"), network.client("spark-bo")
+    bo.send("PRIVMSG spark-ori :one")
+    network.clock.advance(5)
+    network.client("spark-lea").send("PRIVMSG spark-ori :two")
+    network.clock.advance(5)
+    bo.session.user.account = "bo"
+    bo.send("PRIVMSG spark-ori :three")
+    ori.lines()
+
+    def targets(first: str, second: str, limit: int) -> list[str]:
+        ori.send(f"CHATHISTORY TARGETS timestamp={first} timestamp={second} {limit}")
+        return [line.rpartition("TARGETS ")[2] for line in ori.lines()[1:-1]]
+
+    lea, of_bo = "spark-lea 1970-01-12T13:46:45.000Z", "spark-bo 1970-01-12T13:46:50.000Z"
+    begin, end = "1970-01-01T00:00:00.000Z", "2030-01-01T00:00:00.000Z"
+    assert targets(begin, end, 10) == [lea, of_bo]
+    assert targets(begin, end, 1) == [lea]
+    assert targets(end, begin, 1) == [of_bo]
+    assert targets(begin, "1970-01-12T13:46:46.000Z", 10) == [lea]
+
+
 def test_a_message_of_several_lines_comes_back_whole(network: Network):
     caps = "batch draft/multiline message-tags draft/chathistory"
     ori = network.client("spark-ori", "#ops", caps=caps)
@@ -253,7 +365,7 @@ def test_a_message_of_several_lines_comes_back_whole(network: Network):
     ori.send("CHATHISTORY LATEST #ops * 5")
     lines = ori.lines()
     inner = lines[1].split(" ")[3].removeprefix("+")
-    outer = lines[0].split(" ")[2].removeprefix("+")
+    outer = lines[0].partition(" BATCH +")[2].split(" ")[0]
     assert lines[1] == (
         f"@batch={outer};msgid={inner} :spark-ori!ori@spark BATCH +{inner} draft/multiline #ops"
     )

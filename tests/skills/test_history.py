@@ -64,6 +64,10 @@ def test_the_same_command_may_follow_what_was_just_said(network: Network):
         ("HISTORY NONE #ops", ":spark FAIL HISTORY INVALID_PARAMS NONE :Unknown command"),
         ("HISTORY RECENT #ops x", ":spark FAIL HISTORY INVALID_PARAMS x :That is no number of messages"),
         ("HISTORY RECENT #ops 0", ":spark FAIL HISTORY INVALID_PARAMS 0 :That is no number of messages"),
+        (
+            "HISTORY RECENT #ops \u0663",
+            ":spark FAIL HISTORY INVALID_PARAMS \u0663 :That is no number of messages",
+        ),
         ("HISTORY RECENT #none 5", ":spark FAIL HISTORY INVALID_TARGET #none :You cannot read that"),
         ("HISTORY RECENT a!b 5", ":spark FAIL HISTORY INVALID_TARGET a!b :You cannot read that"),
     ],
@@ -91,6 +95,47 @@ def test_another_channel_only_by_its_members(network: Network, mode: str):
     assert texts(ori, "HISTORY RECENT #ops 5") == ["open", "closed"]
     ori.send(f"MODE #ops {mode.replace('+', '-')}")
     assert texts(bo, "HISTORY RECENT #ops 5") == ["open"]
+
+
+@pytest.mark.parametrize("modes", ["+b spark-bo", "+R"])
+def test_a_public_channel_not_by_whom_it_keeps_out(network: Network, modes: str):
+    """IRCv3 chathistory, Security Considerations."""
+    ori, lea = network.client("spark-ori", "#ops"), network.client("spark-lea")
+    bo = network.client("spark-bo", "#ops", caps="draft/chathistory batch")
+    ori.send("PRIVMSG #ops :one", f"MODE #ops {modes}")
+    targets = "timestamp=1970-01-01T00:00:00.000Z timestamp=2030-01-01T00:00:00.000Z 10"
+    assert texts(bo, "HISTORY RECENT #ops 5") == texts(bo, "HISTORY SEARCH * one") == ["one"]
+    bo.send(f"CHATHISTORY TARGETS {targets}")
+    assert len(bo.lines()) == 3
+    bo.send("PART #ops", "JOIN #ops")
+    assert bo.numerics()[-1] in ("474", "477")
+    refused = [":spark FAIL HISTORY INVALID_TARGET #ops :You cannot read that"]
+    assert texts(bo, "HISTORY RECENT #ops 5") == texts(bo, "HISTORY SEARCH #ops one") == refused
+    assert texts(bo, "HISTORY SEARCH * one") == []
+    bo.send("CHATHISTORY LATEST #ops * 5", f"CHATHISTORY TARGETS {targets}")
+    refusal, *batch = bo.lines()
+    assert refusal == ":spark FAIL CHATHISTORY INVALID_TARGET LATEST #ops :Messages could not be retrieved"
+    assert len(batch) == 2
+    lea.session.user.account = "lea"
+    assert texts(lea, "HISTORY RECENT #ops 5") == ["one"]
+    ori.send(f"MODE #ops {modes.replace('+', '-')}")
+    assert texts(bo, "HISTORY RECENT #ops 5") == ["one"]
+
+
+@pytest.mark.parametrize("modes", ["+b ~m:spark-bo", "+be spark-bo spark-*", "+b ~a:bo", "+b spark-lea"])
+def test_who_is_muted_or_exempt_reads(network: Network, modes: str):
+    ori, bo = network.client("spark-ori", "#ops"), network.client("spark-bo")
+    ori.send("PRIVMSG #ops :one", f"MODE #ops {modes}")
+    assert texts(bo, "HISTORY RECENT #ops 5") == ["one"]
+
+
+def test_a_ban_is_of_its_channel_alone(network: Network):
+    ori, bo = network.client("spark-ori", "#ops", "#dev"), network.client("spark-bo")
+    ori.send("PRIVMSG #ops :one", "PRIVMSG #dev :two", "MODE #ops +b spark-bo", "RENAME #ops #new")
+    assert texts(bo, "HISTORY SEARCH * from:spark-ori") == ["two"]
+    ori.send("JOIN #ops", "PRIVMSG #ops :anew", "PART #new")
+    assert texts(bo, "HISTORY RECENT #ops 5") == ["anew"]
+    assert texts(bo, "HISTORY RECENT #new 5") == ["one"]
 
 
 def test_who_makes_a_channel_anew_does_not_read_what_was_closed_before(network: Network):

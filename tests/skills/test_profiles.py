@@ -14,7 +14,8 @@ from culture.skills.profiles import ProfilesSkill
 from culture.store.accounts import Accounts
 
 CAPS = "sasl draft/metadata-2 draft/read-marker batch"
-READ = "timestamp=2026-11-16T05:43:39.120Z"
+READ = "timestamp=1970-01-10T05:43:39.120Z"
+EARLIER = "timestamp=1970-01-09T05:43:39.120Z"
 
 
 @pytest.fixture
@@ -48,6 +49,19 @@ def test_an_account_has_what_it_read_and_published_after_a_restart(accounts: Acc
     assert f":spark MARKREAD #ops {READ}" in told
     assert any(line.endswith("url * :https://example.org") for line in told)
     assert any(" 766 " in line and " a " in line for line in told)
+
+
+def test_a_marker_goes_with_a_channel_that_is_renamed(accounts: Accounts, tmp_path: Path):
+    with started(accounts, tmp_path) as network:
+        ori = log_in(network, "spark-ori")
+        ori.send(f"MARKREAD #dev {EARLIER}", f"MARKREAD #Ops {READ}", "RENAME #ops #Dev", "RENAME #dev #new")
+        ori.send("RENAME #new #ops")
+    with started(accounts, tmp_path) as network:
+        again = log_in(network, "spark-again")
+        again.send("MARKREAD #dev", "MARKREAD #new")
+        told = again.lines()
+    assert f":spark MARKREAD #dev {READ}" in told
+    assert f":spark MARKREAD #new {READ}" in told
 
 
 def test_of_who_is_not_logged_in_nothing_is_kept(accounts: Accounts, tmp_path: Path):

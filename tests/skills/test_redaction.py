@@ -1,14 +1,17 @@
 """REDACT: IRCv3 draft/message-redaction."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from support.history import Remembering, remembering
 from support.network import Client, Network
 
+from culture.ircd.skills import Happening, NotRecordedError, Skill, Skills
+from culture.skills.history.skill import History
 from culture.skills.logger import Logger
 from culture.skills.urlindex import UrlIndex
+from culture.store.history.archive import Archive
 from culture.store.history.keeping import export
 
 CAPS = "draft/message-redaction message-tags echo-message"
@@ -176,6 +179,27 @@ def test_direct_messages_also_when_the_other_is_gone(network: Network):
     assert texts(ori, "spark-bo") == []
 
 
+def test_a_direct_message_is_not_told_of_to_who_took_the_nick_since(network: Network):
+    ori, bo = network.client("spark-ori", caps=CAPS), network.client("spark-bo", caps=CAPS)
+    bo.session.user.account = "bo"
+    msgid = say(ori, "spark-bo", "one")
+    bo.send("NICK spark-bob")
+    lea = network.client("spark-bo", caps=CAPS)
+    ori.send(f"REDACT spark-bo {msgid} :for bo alone")
+    assert bare(ori) == [f":spark-ori!ori@spark REDACT spark-bo {msgid} :for bo alone"]
+    assert lea.lines() == []
+    assert texts(ori, "spark-bob") == []
+
+
+def test_who_logged_in_since_is_told_of_a_direct_message(network: Network):
+    ori, bo = network.client("spark-ori", caps=CAPS), network.client("spark-bo", caps=CAPS)
+    msgid = say(ori, "spark-bo", "one")
+    bo.session.user.account = "bo"
+    bo.lines()
+    ori.send(f"REDACT spark-bo {msgid}")
+    assert bare(bo) == [f":spark-ori!ori@spark REDACT spark-bo {msgid}"]
+
+
 def test_a_nick_that_somebody_else_had_takes_nothing_back(tmp_path: Path):
     with remembering(tmp_path, nick_policy="open") as network:
         network.client("lea", "#ops")
@@ -197,6 +221,78 @@ def test_a_replay_tells_it_to_those_who_understand(network: Network):
     bo.send("CHATHISTORY LATEST #ops * 10")
     replayed = [line.partition(" :")[2] for line in bo.lines()[1:-1]]
     assert replayed == ["spark-ori!ori@spark JOIN #ops", f"spark-ori!ori@spark REDACT #ops {msgid}"]
+
+
+def at_once(network: Network, *said: tuple[Client, str]) -> None:
+    """Several clients send a line each before any of them is answered."""
+    for client, line in said:
+        network.ircd.received(client.session, line.encode())
+    network.answer()
+
+
+def test_of_two_who_take_a_message_back_at_once_one_does(network: Network):
+    ori = network.client("spark-ori", "#ops", caps=CAPS)
+    bo = network.client("spark-bo", "#ops", caps=CAPS)
+    msgid = say(bo, "#ops", "one")
+    ori.lines()
+    at_once(network, (bo, f"REDACT #ops {msgid}"), (ori, f"REDACT #ops {msgid}"))
+    line = f":spark-bo!bo@spark REDACT #ops {msgid}"
+    assert bare(bo) == [line]
+    refusal = f":spark FAIL REDACT UNKNOWN_MSGID #ops {msgid} :This message does not exist or is too old"
+    assert bare(ori) == [line, refusal]
+
+
+class Full(Skill):
+    """A disk that is full for as long as it says so."""
+
+    records = frozenset({"REDACT"})
+    is_full = True
+
+    def commit(self, happened: Sequence[Happening]) -> None:
+        if happened and self.is_full:
+            raise NotRecordedError("the disk is full")
+
+
+def test_what_could_not_be_written_down_can_be_taken_back_again(tmp_path: Path):
+    disk = Full()
+    skills = Skills([disk, History(Archive(tmp_path), "spark")])
+    network = Network(skills=skills)
+    ori = network.client("spark-ori", "#ops", caps=CAPS)
+    msgid = say(ori, "#ops", "one")
+    ori.send(f"REDACT #ops {msgid}")
+    assert texts(ori, "#ops") == ["one"]
+    disk.is_full = False
+    ori.send(f"REDACT #ops {msgid}")
+    assert bare(ori) == [f":spark-ori!ori@spark REDACT #ops {msgid}"]
+    assert texts(ori, "#ops") == []
+    skills.close()
+
+
+def test_in_a_replay_it_does_not_count(network: Network):
+    ori = network.client("spark-ori", "#ops", caps=CAPS)
+    ids = {}
+    for text in "abcdef":
+        network.clock.advance(1)
+        ids[text] = say(ori, "#ops", text)
+    for text in "cef":
+        network.clock.advance(1)
+        ori.send(f"REDACT #ops {ids[text]} :{text.upper()}")
+    caps = "draft/message-redaction draft/event-playback draft/chathistory batch"
+    bo = network.client("spark-bo", caps=caps)
+
+    def replayed(command: str) -> str:
+        bo.send(f"CHATHISTORY {command}")
+        return "".join(line.rpartition(":")[2] for line in bo.lines()[1:-1])
+
+    assert replayed("LATEST #ops * 2") == "bdCEF"
+    assert replayed(f"BEFORE #ops msgid={ids['d']} 1") == "b"
+    assert replayed(f"AFTER #ops msgid={ids['a']} 1") == "b"
+    assert replayed(f"AFTER #ops msgid={ids['b']} 2") == "dCEF"
+    assert replayed(f"AFTER #ops msgid={ids['b']} 1") == "d"
+    ori.send("PRIVMSG #ops :g", "PRIVMSG #ops :h", "PRIVMSG #ops :i")
+    middle = say(ori, "#ops", "j")
+    assert replayed(f"BEFORE #ops msgid={middle} 4") == "dCEFghi"
+    assert replayed(f"AROUND #ops msgid={ids['f']} 4") == "bdCEFgh"
 
 
 def test_without_history_there_is_nothing_to_take_back():

@@ -79,3 +79,9 @@ def test_what_may_not_be_read_is_not_told(network: Network):
     assert len(urls(ori, "URLS")) == 2
     ori.send("MODE #ops -s")
     assert urls(bo, "URLS") == ["https://example.org/open"]
+    for modes in ("b spark-bo", "R"):
+        ori.send(f"MODE #ops +{modes}")
+        assert urls(bo, "URLS") == urls(bo, "URLS #OPS") == []
+        assert len(urls(ori, "URLS #ops")) == 2
+        ori.send(f"MODE #ops -{modes}")
+    assert urls(bo, "URLS #ops") == ["https://example.org/open"]

@@ -1,6 +1,7 @@
 """The archive: exactly once, also after a crash, on a full disk and with a damaged file."""
 
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -8,9 +9,20 @@ from pathlib import Path
 import pytest
 
 from culture.errors import TemporaryError, UnavailableError
+from culture.names import fold
+from culture.store.database import MIGRATIONS, prepare, reading, transaction
 from culture.store.history import journal
 from culture.store.history.archive import FILE, Archive
-from culture.store.history.reading import BEGINNING, END, Recorded, View, find_place, window
+from culture.store.history.reading import (
+    BEGINNING,
+    END,
+    Recorded,
+    View,
+    conversations,
+    find_place,
+    was_called,
+    window,
+)
 
 DEADLINE_S = 20.0
 
@@ -40,6 +52,39 @@ def test_what_was_appended_can_be_read_at_once(tmp_path: Path):
         archive.append([said(number)])
         assert len(rows(archive)) == number + 1
     archive.close()
+
+
+def prepare_old(directory: Path, version: int) -> None:
+    """A database as an earlier version has it."""
+    (directory / "migrations").mkdir()
+    for script in sorted((MIGRATIONS / "history").glob("*.sql"))[:version]:
+        shutil.copy(script, directory / "migrations")
+    prepare(directory / FILE, directory / "migrations")
+
+
+def test_the_nick_that_an_end_had_is_known_after_an_upgrade(tmp_path: Path):
+    prepare_old(tmp_path, 4)
+    with transaction(tmp_path / FILE) as database:
+        database.execute("INSERT INTO places VALUES (1, 'account:bo account:ori', '')")
+        database.executemany(
+            "INSERT INTO ends VALUES (?, 1, ?)", [("account:bo", r"Bo[~]\x"), ("account:ori", "ori")]
+        )
+    archive = Archive(tmp_path)
+    with archive.reading() as connection:
+        (talk,) = conversations(connection, ["account:ori"])
+        assert was_called(connection, talk, fold(r"Bo[~]\x"))
+        assert not was_called(connection, talk, fold("ori"))
+    archive.close()
+
+
+def test_a_key_that_was_filed_as_public_is_not(tmp_path: Path):
+    prepare_old(tmp_path, 3)
+    event = "INSERT INTO events VALUES (?, 1, 1, '', 1, ?, 'MODE', 1, 1, 0, NULL, '', NULL, ?, NULL, 0)"
+    with transaction(tmp_path / FILE) as database:
+        database.executemany(event, [(1, 1, '["+mk", "sesame"]'), (2, 2, '["+b", "k!*@*"]')])
+    Archive(tmp_path).close()
+    with reading(tmp_path / FILE) as database:
+        assert database.execute("SELECT id FROM events WHERE is_public").fetchall() == [(2,)]
 
 
 def test_after_a_crash_everything_is_there_exactly_once(tmp_path: Path):

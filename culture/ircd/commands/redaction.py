@@ -1,5 +1,6 @@
 """REDACT: taking a message back (IRCv3 draft/message-redaction)."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from culture.ircd.channel import Channel
@@ -8,7 +9,7 @@ from culture.ircd.core import Ircd
 from culture.ircd.events import Redacted
 from culture.ircd.failures import Failure
 from culture.ircd.session import Session
-from culture.ircd.skills import Asker, Found
+from culture.ircd.skills import Asker, Found, end_of
 from culture.ircd.user import User
 from culture.ircd.whereabouts import home_of
 from culture.protocol.line import Line
@@ -33,9 +34,14 @@ def _decide(
     ircd: Ircd, session: Session, asker: Asker, name: str, msgid: str, reason: str, found: Found | None
 ) -> None:
     target = ircd.state.find_channel(name) if name.startswith("#") else ircd.state.find_user(name)
-    if found is None or (name.startswith("#") and target is None):
+    # Somebody else may have taken it back since it was looked for.
+    is_gone = msgid in ircd.state.redacted
+    if found is None or is_gone or (name.startswith("#") and target is None):
         _fail(ircd, session, _invalid(name) if target is None else _unknown(name, msgid))
         return
+    if isinstance(target, User) and not _is_end(target, found.ends):
+        # Who was written to had that nick before.
+        target = None
     window_s = ircd.config.history.redact_within_s
     is_moderator = isinstance(target, Channel) and target.may_moderate(session.user)
     if not is_moderator and not _is_own(asker, found):
@@ -52,6 +58,11 @@ def _decide(
 def _is_own(asker: Asker, found: Found) -> bool:
     is_proved = asker.nicks_are_owned or found.by.startswith("account:") or found.at >= asker.named_at
     return is_proved and found.by in asker.ends
+
+
+def _is_end(user: User, ends: Sequence[str] | None) -> bool:
+    """Whether a conversation is one with them, as they are or as they were before they logged in."""
+    return ends is not None and not {end_of(user), f"nick:{user.key}"}.isdisjoint(ends)
 
 
 def _spelled(target: Channel | User | None, name: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from culture.ircd.batched import batched
+from culture.ircd.batched import batched, tagged
 from culture.ircd.channel import PREFIXES, RANKS, Channel
 from culture.ircd.core import Command, Ircd
 from culture.ircd.failures import Failure
@@ -37,8 +37,8 @@ def skill_commands(skills: Skills) -> dict[str, Command]:
 
 def asker_of(ircd: Ircd, session: Session, words: Sequence[str]) -> Asker:
     """The words are those of the command."""
-    user = session.user
-    named = (found for word in words if (found := ircd.state.find_user(word)))
+    user, state = session.user, ircd.state
+    named = (found for word in words if (found := state.find_user(word)))
     return Asker(
         user.nick,
         user.account,
@@ -46,9 +46,11 @@ def asker_of(ircd: Ircd, session: Session, words: Sequence[str]) -> Asker:
         max(user.named_at, user.signed_on_at),
         frozenset(session.caps),
         {key: _membership(channel, user) for key, channel in user.channels.items()},
-        frozenset(ircd.state.closed),
+        frozenset(state.closed),
         ircd.config.nick_policy == "prefixed",
         {each.key: Named(each.nick, end_of(each)) for each in named},
+        user.mask,
+        {key: state.channels[key].guard for key in state.guarded},
     )
 
 
@@ -94,7 +96,8 @@ def _batch(ircd: Ircd, session: Session, batch: ReplyBatch) -> bytes:
     lines = [line for reply in batch.replies for line in _lines(ircd, session, reply)]
     if Cap.BATCH not in session.caps:
         return b"".join(lines)
-    return batched(lines, ircd.new_id(), " ".join([batch.type, *batch.params]), ircd.name)
+    whole = batched(lines, ircd.new_id(), " ".join([batch.type, *batch.params]), ircd.name)
+    return tagged(whole, batch.tag) if batch.tag else whole
 
 
 def _lines(ircd: Ircd, session: Session, reply: Reply) -> list[bytes]:

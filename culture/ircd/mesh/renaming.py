@@ -103,6 +103,7 @@ class TakenRename:
         found = self._state.find_shared(self._new) or revive(self._ircd, self._new)
         target = found or Channel(self._new, source.created_at)
         self._merge(target).merge([*settings_of(source)])
+        self._state.carry_markers(source.key, target.key)
         for user in movers:
             self._move_one(user, source, target)
         return target

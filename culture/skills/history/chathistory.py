@@ -8,6 +8,9 @@ from typing import Final, NamedTuple
 
 from culture.ircd.failures import Failure
 from culture.ircd.skills import Asker, Replies, Reply, ReplyBatch
+from culture.ircd.text import is_number
+from culture.names import Folded, fold
+from culture.protocol.capabilities import Cap
 from culture.protocol.render import format_time
 from culture.skills.history.replay import commands_for, replayed
 from culture.skills.history.rights import Readable, channel_view, conversation_view, readable
@@ -21,6 +24,7 @@ from culture.store.history.reading import (
     Recorded,
     View,
     conversations,
+    count,
     find_place,
     latest_ms,
     point_of,
@@ -29,8 +33,10 @@ from culture.store.history.reading import (
 
 MOST: Final = 1000
 """Messages in one answer."""
+END_TAG: Final = "draft/chathistory-end"
+_TOLD_OF_THE_END: Final = frozenset({Cap.CHATHISTORY, Cap.MESSAGE_TAGS})
 REFERENCES: Final = ("msgid", "timestamp")
-_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z")
+_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z", re.ASCII)
 
 
 def parse_time(text: str) -> int | None:
@@ -67,10 +73,17 @@ class ChatHistory:
             return [_messages(connection, asker, subcommand, rest[0], rest[1:-1], limit)]
 
 
+def parse_count(text: str) -> int | None:
+    """How many messages somebody wants, as far as they get them."""
+    count = int(text) if is_number(text) else 0
+    return min(count, MOST) if count else None
+
+
 def _limit(subcommand: str, text: str) -> int:
-    if not text.isdecimal() or not int(text):
+    limit = parse_count(text)
+    if limit is None:
         raise Failure("INVALID_PARAMS", subcommand, text, text="Invalid limit")
-    return min(int(text), MOST)
+    return limit
 
 
 def _messages(
@@ -87,16 +100,26 @@ def _messages(
     points = [_point(connection, what, subcommand, target, reference) for reference in references]
     look = _Look(connection, what.views, limit, commands_for(asker.caps))
     rows = _SELECT[subcommand](look, points)
-    return ReplyBatch("chathistory", (what.name,), [replayed(row, what.name) for row in rows])
+    # Around a message there are two ends.
+    is_last = len(rows) < limit and subcommand != "AROUND"
+    replies = [replayed(row, what.name) for row in rows]
+    return ReplyBatch("chathistory", (what.name,), replies, _end_tag(asker, is_last=is_last))
+
+
+def _end_tag(asker: Asker, *, is_last: bool) -> str:
+    """To who would ask for more in the same direction, and get nothing."""
+    return "" if asker.caps.isdisjoint(_TOLD_OF_THE_END) or not is_last else END_TAG
 
 
 def _point(
     connection: sqlite3.Connection, what: Readable, subcommand: str, target: str, reference: str
 ) -> Point | int | None:
     """A message, a time in milliseconds, or `*`, which only LATEST knows."""
-    kind, _, value = reference.partition("=")
+    kind, sign, value = reference.partition("=")
     if reference == "*" and subcommand == "LATEST":
         return None
+    if not sign:
+        raise Failure("INVALID_PARAMS", subcommand, reference, text="Invalid reference")
     if kind not in REFERENCES:
         raise Failure("INVALID_MSGREFTYPE", subcommand, target, text="Unknown kind of reference")
     if kind == "timestamp":
@@ -162,7 +185,7 @@ def _around(look: _Look, points: _Points) -> list[Recorded]:
     older = look._replace(limit=half).last(before=_before(points[0])) if half else []
     # The message itself, if there is one, comes first of what is behind.
     start = older[-1].point if older else _just_before(_before(points[0]))
-    return older + look._replace(limit=look.limit - len(older)).first(after=start)
+    return older + look._replace(limit=look.limit - count(older)).first(after=start)
 
 
 def _between(look: _Look, points: _Points) -> list[Recorded]:
@@ -192,18 +215,20 @@ def _targets(connection: sqlite3.Connection, asker: Asker, first: str, second: s
             raise Failure("INVALID_PARAMS", "TARGETS", text, text="Invalid timestamp")
         times.append(at_ms)
     low, high = sorted(times)
-    found = [
-        (at_ms, name)
-        for name, view in _places(connection, asker)
-        if (at_ms := latest_ms(connection, view, SPEECH)) is not None and low < at_ms < high
-    ]
-    found.sort()
+    latest: dict[Folded, tuple[int, str]] = {}
+    for name, view in _places(connection, asker):
+        at_ms = latest_ms(connection, view, SPEECH)
+        # Who logged in meanwhile is another end of another conversation, under the same nick.
+        if at_ms is not None and at_ms > latest.get(fold(name), (-1, ""))[0]:
+            latest[fold(name)] = (at_ms, name)
+    found = sorted(each for each in latest.values() if low < each[0] < high)
     chosen = found[:limit] if times[0] <= times[1] else found[-limit:]
     lines = [
         Reply("CHATHISTORY", ("TARGETS", name, format_time(at_ms / 1000)), trailing=False)
         for at_ms, name in chosen
     ]
-    return ReplyBatch("draft/chathistory-targets", (), lines)
+    end = _end_tag(asker, is_last=len(found) <= limit)
+    return ReplyBatch("draft/chathistory-targets", (), lines, end)
 
 
 def _places(connection: sqlite3.Connection, asker: Asker) -> list[tuple[str, View]]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from culture.ircd.failures import Failure
 from culture.ircd.skills import Asker, Replies, Reply
-from culture.skills.history.chathistory import MOST, parse_time
+from culture.skills.history.chathistory import parse_count, parse_time
 from culture.skills.history.replay import told
 from culture.skills.history.rights import Readable, readable
 from culture.skills.history.scope import Scope, search_scope
@@ -117,6 +117,7 @@ def _readable(connection: sqlite3.Connection, asker: Asker, target: str) -> Read
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
+    count = parse_count(text)
+    if count is None:
         raise Failure("INVALID_PARAMS", text, text="That is no number of messages")
-    return min(int(text), MOST)
+    return count

@@ -1,4 +1,4 @@
-"""Who may read what: public channels everybody, others their members, direct messages their two ends."""
+"""Who may read what: public channels whom they let in, others their members, direct messages their ends."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from culture.store.history.reading import (
     conversations,
     find_place,
     first_seat_ms,
+    was_called,
 )
 
 
@@ -32,11 +33,11 @@ def readable(connection: sqlite3.Connection, asker: Asker, target: str) -> Reada
     # Somebody may have been called otherwise when they talked.
     now = asker.named.get(wanted)
     ends = {f"nick:{wanted}", now.end if now else ""}
-    talks = [
-        talk
-        for talk in conversations(connection, asker.ends)
-        if fold(talk.nick) == wanted or talk.other in ends
-    ]
+    known = conversations(connection, asker.ends)
+    talks = [talk for talk in known if fold(talk.nick) == wanted or talk.other in ends]
+    if not talks:
+        # Nobody was talked with under that nick since.
+        talks = [talk for talk in known if was_called(connection, talk, wanted)]
     spelled = next((talk.nick for talk in talks if fold(talk.nick) == wanted), target)
     return Readable(now.nick if now else spelled, [conversation_view(asker, talk) for talk in talks])
 
@@ -55,7 +56,7 @@ def channel_view(connection: sqlite3.Connection, asker: Asker, place: int, key: 
         ends = [end for end in asker.ends if asker.nicks_are_owned or not end.startswith("nick:")]
         created_ms = int(membership.channel_created_at * 1000)
         return View(place, min(created_ms, first_seat_ms(connection, place, ends)))
-    return None if key in asker.closed else View(place, LAST)
+    return None if asker.is_kept_from(key) else View(place, LAST)
 
 
 def _channel(connection: sqlite3.Connection, asker: Asker, target: str) -> Readable | None:

@@ -31,8 +31,8 @@ REST_S: Final = 0.01
 """Between two slices while there is more to do."""
 PRESSED_REST_S: Final = 0.25
 """The same while much is said: the server comes first, and history catches up when it is quiet again."""
-PRESSED_BYTES: Final = 64 * 1024
-"""So much said between two slices is much."""
+PRESSED_BYTES_PER_S: Final = 256 * 1024
+"""So much is much: more than a thousand messages."""
 RETRY_S: Final = 5.0
 TIDY_EVERY_S: Final = 1.0
 CATCH_UP_S: Final = 10.0
@@ -65,7 +65,7 @@ class Archive:
         self._is_failing = self._is_refusing = False
         self._filed = self._checked = self._synced = self._seen = Position(0, 0)
         self._forget_at: Position | None = None
-        self._tidied_at = 0.0
+        self._tidied_at = self._seen_at = 0.0
         self._wake, self._is_over = threading.Event(), False
         self._thread: threading.Thread | None = None
         self._open()
@@ -164,8 +164,10 @@ class Archive:
 
     def _rest_s(self) -> float:
         before, self._seen = self._seen, self.journal.position
+        earlier, self._seen_at = self._seen_at, time.monotonic()
         grown = self._seen.offset - before.offset
-        is_pressed = self._seen.segment != before.segment or grown > PRESSED_BYTES
+        is_much = grown > PRESSED_BYTES_PER_S * (self._seen_at - earlier)
+        is_pressed = is_much or self._seen.segment != before.segment
         return PRESSED_REST_S if is_pressed else REST_S
 
     def _work(self) -> bool:

@@ -13,6 +13,8 @@ from culture.store.history.journal import ALL, Entry, Position, decode
 
 CACHE: Final = 20_000
 """How many places and sources are remembered with their numbers."""
+MOST_NICKS: Final = 10
+"""By how many each end of a conversation is found."""
 JOURNAL_MARK: Final = "journal"
 _EVENT: Final = """
 INSERT OR IGNORE INTO events
@@ -22,6 +24,15 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 _HELD: Final = """
 INSERT INTO holdings VALUES (?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET seq = excluded.seq WHERE excluded.seq > seq
+"""
+_NICK: Final = """
+INSERT INTO nicks VALUES (?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET since_ms = max(since_ms, excluded.since_ms)
+"""
+_FORGET_NICKS: Final = f"""
+DELETE FROM nicks WHERE place = ?1 AND end = ?2 AND nick NOT IN (
+  SELECT nick FROM nicks WHERE place = ?1 AND end = ?2 ORDER BY since_ms DESC, nick LIMIT {MOST_NICKS}
+)
 """
 
 Row = tuple[
@@ -130,6 +141,8 @@ class Filing:
             self._talks[number] = nicks
             for end, nick in zip((one, other), nicks, strict=True):
                 self._connection.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (end, number, nick))
+                self._connection.execute(_NICK, (number, end, fold(nick), entry.at_ms))
+                self._connection.execute(_FORGET_NICKS, (number, end))
         return number
 
     def _source(self, mask: str, account: str) -> int:

@@ -5,10 +5,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from culture.names import fold
+from culture.names import Folded, fold
 from culture.protocol.happening import SPOKEN
 
 LAST: Final = 2**63 - 1
+UNCOUNTED: Final = frozenset({"REDACT"})
+"""What comes besides as many messages as somebody wants (IRCv3 message-redaction)."""
+MOST_UNCOUNTED: Final = 1000
+"""So that a few messages are no long answer all the same."""
 _COLUMNS: Final = """
 events.id, place, at_ms, seq, msgid, command, mask, account, is_public, target, text, tags, params
 FROM events JOIN sources ON sources.id = source
@@ -101,6 +105,12 @@ def conversations(connection: sqlite3.Connection, ends: Sequence[str]) -> list[C
     return found
 
 
+def was_called(connection: sqlite3.Connection, talk: Conversation, nick: Folded) -> bool:
+    """Whether the other end had this nick in a conversation."""
+    query = "SELECT 1 FROM nicks WHERE place = ? AND end = ? AND nick = ?"
+    return connection.execute(query, (talk.place, talk.other, nick)).fetchone() is not None
+
+
 def first_seat_ms(connection: sqlite3.Connection, place: int, ends: Sequence[str]) -> int:
     """Since when somebody was in a channel for the first time, or `LAST` for never."""
     query = "SELECT joined_at_ms FROM seats WHERE place = ? AND end = ?"
@@ -142,8 +152,14 @@ def window(
     found = [
         row for view in views for row in _of_view(connection, view, after, before, most, commands, latest)
     ]
-    found.sort(key=lambda row: row.point)
-    return found[-most:] if latest else found[:most]
+    found.sort(key=lambda row: row.point, reverse=latest)
+    rows = list(_counted(found, most))
+    return rows[::-1] if latest else rows
+
+
+def count(rows: Iterable[Recorded]) -> int:
+    """How many of them are of what somebody wants so many."""
+    return sum(row.command not in UNCOUNTED for row in rows)
 
 
 def latest_ms(connection: sqlite3.Connection, view: View, commands: Sequence[str]) -> int | None:
@@ -192,7 +208,19 @@ def _of_view(
     ORDER BY at_ms {order}, seq {order}, msgid {order} LIMIT ?
     """
     bounds = (max(after.at_ms, view.since_ms), before.at_ms, *after, *before, view.private_since_ms)
-    return map(_recorded, connection.execute(query, (view.place, *bounds, *commands, most)))
+    room = MOST_UNCOUNTED if UNCOUNTED.intersection(commands) else 0
+    rows = connection.execute(query, (view.place, *bounds, *commands, most + room))
+    # One by one: what is not asked for here is not read.
+    return _counted(map(_recorded, rows), most)
+
+
+def _counted(rows: Iterable[Recorded], most: int) -> Iterator[Recorded]:
+    """Up to the last that is wanted, and not what follows it."""
+    for row in rows:
+        yield row
+        most -= row.command not in UNCOUNTED
+        if not most:
+            return
 
 
 def _recorded(row: tuple[Any, ...]) -> Recorded:

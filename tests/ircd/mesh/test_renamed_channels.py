@@ -60,6 +60,23 @@ def test_who_came_in_under_the_old_name_later_stays_there():
     assert agree(mesh)
 
 
+@pytest.mark.parametrize("newcomers", [[], ["kit"]])
+def test_a_marker_goes_with_it(newcomers: list[str]):
+    """Also where somebody stays behind, so that the others leave one channel for another."""
+    mesh, ori, bo = two_in_ops()
+    mesh["thor"].network.clock.advance(1)
+    bo.send("MARKREAD #ops timestamp=1970-01-12T13:46:40.000Z")
+
+    ori.send("RENAME #ops #duty")
+    for nick in newcomers:
+        mesh["thor"].client(nick, "#ops")
+    mesh.settle()
+    bo.lines()
+
+    bo.send("MARKREAD #duty")
+    assert bo.lines() == [":thor MARKREAD #duty timestamp=1970-01-12T13:46:40.000Z"]
+
+
 def test_what_was_set_at_the_same_time_is_set_under_the_new_name():
     mesh, ori, bo = two_in_ops("MODE #ops -t")
 
