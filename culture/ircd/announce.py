@@ -115,9 +115,15 @@ def _followers(user: User, state: State) -> set[User]:
 
 
 def _subscribers(event: MetadataChanged, state: State) -> set[User]:
-    """Who follows the user or channel and asked for the key, less who made the change."""
+    """Who shares a channel with the user or monitors them, or is in the channel, and asked for the key.
+
+    Less who made the change.
+    """
     target = event.target
-    followers = _followers(target, state) if isinstance(target, User) else target.members
+    if isinstance(target, User):
+        followers = {*state.neighbours(target), *state.watchers.of(target.key)}
+    else:
+        followers = {*target.members}
     return {
         user
         for user in followers

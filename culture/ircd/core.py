@@ -4,7 +4,6 @@ The driver calls `connect`, `received`, `disconnected`, `held_back` and `tick`, 
 names. One call is one step: nothing here waits, and nothing happens between calls.
 """
 
-import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -33,18 +32,16 @@ from culture.ircd.stamping import named_in, stamp_change
 from culture.ircd.state import State
 from culture.ircd.text import LINE_BYTES, cut, one_word, room_behind
 from culture.ircd.timeouts import check_all
+from culture.ircd.unreadable import refuse_line
 from culture.ircd.user import User
 from culture.names import Folded
 from culture.protocol.capabilities import Cap
-from culture.protocol.framing import OVERLONG
 from culture.protocol.happening import CROSSING
 from culture.protocol.line import Line, MalformedLine, format_line, parse_line
-from culture.protocol.numerics import ERR_INPUTTOOLONG
 from culture.protocol.render import Rendered
 
 WAITING_BYTES: Final = 65536
 """What a client may say while a question about it is open."""
-_LABELING: Final = frozenset({Cap.LABELED_RESPONSE, Cap.BATCH})
 NO_PASSWORDS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -139,15 +136,10 @@ class Ircd:
             return
         try:
             line = parse_line(raw.decode())
-        except UnicodeDecodeError:
-            self._refuse_encoding(session, raw)
-        except MalformedLine as error:
-            if raw == OVERLONG:
-                self.reply(session, ERR_INPUTTOOLONG, "Input line was too long")
-            elif raw.strip(b" "):
-                self.fail(session, "*", "INVALID_LINE", f"Your line was dropped: {error}")
+        except (UnicodeDecodeError, MalformedLine) as error:
+            refuse_line(self, session, raw, error)
         else:
-            if line.tags and line.tags.get(LABEL) and session.caps >= _LABELING:
+            if line.tags and line.tags.get(LABEL) and session.is_labeling:
                 self._label(session, line.tags[LABEL], partial(self._dispatch, session, line))
             else:
                 self._dispatch(session, line)
@@ -350,15 +342,6 @@ class Ircd:
         else:
             self.delivery.label(session, label, answers, self.name, self.new_id)
 
-    def _refuse_encoding(self, session: Session, raw: bytes) -> None:
-        """Tells of which command, and whatever was negotiated: ISUPPORT announces it (IRCv3 utf8-only)."""
-        command = "*"
-        with contextlib.suppress(MalformedLine):
-            command = parse_line(raw.decode(errors="replace")).command
-        known = command if command in self.commands else "*"
-        text = "Your line is not UTF-8 and was dropped"
-        self.send(session, format_line("FAIL", known, "INVALID_UTF8", text, source=self.name, trailing=True))
-
     def _attempt(self, session: Session, act: Callable[[], None]) -> None:
         try:
             act()
@@ -386,14 +369,15 @@ class Ircd:
         if line.command not in LEAVES_ALL_AS_IT_WAS:
             self.state.changes.touch(session)
         try:
+            if session.draft is not None and take(self, session, session.draft, line):
+                return
             if command is None or session.phase not in command.phases:
                 raise not_now(
                     line.command, is_known=command is not None, is_new=session.phase is Phase.REGISTERING
                 )
             if len(line.params) < command.params:
                 raise need_more_params(line.command)
-            if session.draft is None or not take(self, session, session.draft, line):
-                command.run(self, session, line)
+            command.run(self, session, line)
         except Refusal as refusal:
             self.refuse(session, refusal)
         except Failure as failure:

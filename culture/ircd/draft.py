@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from culture.ircd.failures import Failure
+from culture.ircd.labels import labeled
 from culture.ircd.text import size
 from culture.names import fold
 from culture.protocol.multiline import BATCH_TAG, CONCAT_TAG, Fragment
@@ -94,10 +95,16 @@ def expire(ircd: Ircd, session: Session, draft: Draft, now: float) -> None:
 
 def fail(ircd: Ircd, session: Session, draft: Draft, failure: Failure) -> None:
     draft.give_up()
-    # A command with a label of its own that cuts the batch off is answered by this.
-    label = draft.label if session.unlabeled is None else None
-    draft.label = None
-    ircd.attempt(session, label, lambda: tell(ircd, session, failure))
+    ircd.attempt(session, take_label(ircd, session, draft), lambda: tell(ircd, session, failure))
+
+
+def take_label(ircd: Ircd, session: Session, draft: Draft) -> str | None:
+    """The one under which the batch is answered: its own, unless the command that ends it has one."""
+    label, draft.label = draft.label, None
+    if label is None or session.unlabeled is None:
+        return label
+    session.unlabeled.append(labeled(label, (), ircd.name, ircd.new_id))
+    return None
 
 
 def tell(ircd: Ircd, session: Session, failure: Failure) -> None:

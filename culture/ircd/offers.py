@@ -49,8 +49,9 @@ def _multiline_limits(limits: Limits) -> str:
 
 
 def mechanisms(config: IrcdConfig) -> list[str]:
-    """Of the authenticators that wait for the client. Tokens need somebody who gives them out."""
-    chosen = set(config.accounts.authenticators) - ({"token"} if not config.oidc.is_used else set())
+    """Of the authenticators that wait for the client, and have what they need."""
+    useless = {"token": not config.oidc.is_used, "certificate": not config.tls.client_certificates}
+    chosen = [name for name in config.accounts.authenticators if not useless.get(name)]
     return [name for name, (authenticator, _) in MECHANISMS.items() if authenticator in chosen]
 
 

@@ -57,6 +57,18 @@ def send_on_join(ircd: Ircd, session: Session, channel: Channel) -> None:
         _send_in(ircd, session, channel, list(messages_in(ircd, session, channel)), MOST_AT_ONCE)
 
 
+def tell_newcomer(ircd: Ircd, user: User, channel: Channel) -> None:
+    """To the members of a channel that somebody came to, as far as they did not follow them before."""
+    values = ircd.state.metadata.of(user)
+    if not values:
+        return
+    others = [each for each in user.channels.values() if each is not channel]
+    known = {user, *ircd.state.watchers.of(user.key)}.union(*(each.members for each in others))
+    for member in channel.members.keys() - known:
+        if member.session is not None:
+            send_of(ircd, member.session, user)
+
+
 def send_subscribed(ircd: Ircd, session: Session, keys: Collection[str]) -> None:
     """To who subscribed just now: what these keys are where changes would be told. Of oneself one knows."""
     if Cap.METADATA not in session.caps or not keys:
@@ -71,19 +83,19 @@ def send_subscribed(ircd: Ircd, session: Session, keys: Collection[str]) -> None
     for nick in ircd.state.watchers.watched_by(session.user):
         user = ircd.state.find_user(nick)
         if user is not None and user not in known:
-            _send_of_watched(ircd, session, user, wanted)
+            _send_of(ircd, session, user, wanted)
 
 
-def send_of_watched(ircd: Ircd, session: Session, user: User) -> None:
-    """To who monitors somebody closely, when they begin to, or when that somebody comes."""
-    _send_of_watched(ircd, session, user, sorted(session.subscriptions))
+def send_of(ircd: Ircd, session: Session, user: User) -> None:
+    """To who follows somebody from now on: who monitors them, or is in a channel that they came to."""
+    _send_of(ircd, session, user, sorted(session.subscriptions))
 
 
 def tell_watchers(ircd: Ircd, user: User) -> None:
     """Somebody came, or is called otherwise from now on."""
     for watcher in ircd.state.watchers.of(user.key):
         if watcher.session is not None:
-            send_of_watched(ircd, watcher.session, user)
+            send_of(ircd, watcher.session, user)
 
 
 def tell_login(ircd: Ircd, user: User, before: Mapping[str, str]) -> None:
@@ -93,6 +105,9 @@ def tell_login(ircd: Ircd, user: User, before: Mapping[str, str]) -> None:
     for key in {**before, **after}:
         if before.get(key) != after.get(key):
             ircd.publish(MetadataChanged(user, user, key, after.get(key)))
+    session = user.session
+    if session is not None and Cap.METADATA in session.caps and before != after:
+        send_published(ircd, session)
 
 
 def messages(ircd: Ircd, target: Target, values: Mapping[str, str], wanted: Iterable[str]) -> Iterator[str]:
@@ -104,8 +119,8 @@ def messages(ircd: Ircd, target: Target, values: Mapping[str, str], wanted: Iter
 
 
 def messages_in(ircd: Ircd, session: Session, channel: Channel) -> Iterator[str]:
-    """Of a channel, and of all who are in it but oneself."""
-    others = [user for user in channel.members if user is not session.user]
+    """Of a channel, and of all but oneself who are in it, as far as one may know that."""
+    others = [user for user in channel.members_for(session.user) if user is not session.user]
     return _messages_of(ircd, [channel, *others], sorted(session.subscriptions))
 
 
@@ -124,8 +139,8 @@ def _send_in(ircd: Ircd, session: Session, channel: Channel, lines: Sequence[str
     return True
 
 
-def _send_of_watched(ircd: Ircd, session: Session, user: User, wanted: Iterable[str]) -> None:
-    if {Cap.METADATA, Cap.EXTENDED_MONITOR} <= session.caps:
+def _send_of(ircd: Ircd, session: Session, user: User, wanted: Iterable[str]) -> None:
+    if Cap.METADATA in session.caps:
         values = ircd.state.metadata.of(user)
         if lines := list(messages(ircd, user, values, wanted)):
             send_batch(ircd, session, f"metadata {user.nick}", lines)

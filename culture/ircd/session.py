@@ -39,6 +39,9 @@ _FORMS: Final = {
 }
 
 
+_LABELING: Final = frozenset({Cap.LABELED_RESPONSE, Cap.BATCH})
+
+
 @dataclass(slots=True, eq=False)
 class Session:
     """What every line needs stands first, so that it is close together in memory."""
@@ -87,6 +90,11 @@ class Session:
     """Nobody on the way can read along: it came by TLS."""
     fingerprint: str = ""
     """SHA-256 of the client's certificate in hexadecimal, where it showed one."""
+
+    @property
+    def is_labeling(self) -> bool:
+        """It gets answers to what it labels (IRCv3 labeled-response)."""
+        return self.caps >= _LABELING
 
     def end(self, reason: str) -> None:
         self.phase, self.wire, self.close_reason = CLOSED, None, reason

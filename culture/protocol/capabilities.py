@@ -19,8 +19,8 @@ class Cap(StrEnum):
     CHANNEL_RENAME = "draft/channel-rename"
     """A channel gets another name; without it one leaves and joins again."""
     CHATHISTORY = "draft/chathistory"
-    """`CHATHISTORY`; offered with the skill `history`, as `draft/event-playback` and
-    `draft/message-redaction`."""
+    """`CHATHISTORY`, with the tag `draft/chathistory-end` on the last page; offered with the skill `history`,
+    as `draft/event-playback` and `draft/message-redaction`."""
     CHGHOST = "chghost"
     """Somebody's user or host name changes; without it they are seen to leave and come back."""
     ECHO_MESSAGE = "echo-message"
@@ -56,13 +56,14 @@ class Cap(StrEnum):
     PRE_AWAY = "draft/pre-away"
     """`AWAY` before registration."""
     READ_MARKER = "draft/read-marker"
-    """How far one has read: told on `JOIN`, and when another connection of the same account moves it."""
+    """How far one has read: told on `JOIN`, on login, and when another connection of the account moves it."""
     RELAYMSG = "draft/relaymsg"
     """`RELAYMSG`; the value is what a relayed nick has and no other; the tag `draft/relaymsg` tells who
     relayed."""
     SASL = "sasl"
-    """Logging in by `PLAIN`, `EXTERNAL` (a client certificate), `SCRAM-SHA-256`, or `OAUTHBEARER` where
-    `oidc` is set; those that `accounts.authenticators` asks for."""
+    """Logging in by `PLAIN`, `SCRAM-SHA-256`, `EXTERNAL` (a client certificate) where
+    `tls.client_certificates` is set, or `OAUTHBEARER` where `oidc` is; those that
+    `accounts.authenticators` asks for."""
     SERVER_TIME = "server-time"
     """A time tag on every line."""
     SETNAME = "setname"

@@ -110,7 +110,7 @@ def test_where_it_is_not_offered_nobody_makes_one(accounts: Accounts):
     *listed, refused, failed = client.lines()
     assert "account-registration" not in " ".join(listed)
     assert refused == ":spark CAP * NAK :draft/account-registration"
-    assert " FAIL REGISTER TEMPORARILY_UNAVAILABLE * :" in failed
+    assert " FAIL REGISTER TEMPORARILY_UNAVAILABLE ori :" in failed
     client.send("VERIFY ori 123")
     assert " FAIL VERIFY TEMPORARILY_UNAVAILABLE ori :" in client.lines()[0]
     assert accounts.list() == []
@@ -127,6 +127,7 @@ def test_when_there_is_nobody_to_ask_it_may_work_later():
 def test_who_listens_learns_that_it_is_offered_now_and_that_it_is_not_any_more(accounts: Accounts):
     network = make_network(accounts, accounts=AccountsConfig())
     modern, old = network.client("modern"), network.client("old")
+    listening = network.client("listening", caps="cap-notify")
     modern.send("CAP LS 302")
     modern.lines()
     before = network.ircd.config
@@ -134,6 +135,7 @@ def test_who_listens_learns_that_it_is_offered_now_and_that_it_is_not_any_more(a
     network.ircd.reconfigure(after, {})
     announce_offers(network.ircd, before)
     assert modern.lines() == [":spark CAP modern NEW :draft/account-registration=before-connect"]
+    assert listening.lines() == [":spark CAP listening NEW :draft/account-registration"]
     modern.send("CAP REQ draft/account-registration")
     modern.lines()
     network.ircd.reconfigure(before, {})

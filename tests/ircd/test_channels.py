@@ -35,7 +35,9 @@ def test_a_list_of_channels_is_joined_one_by_one_and_one_refusal_stops_nothing()
     assert set(network.ircd.state.channels) == {"#a", "#b", "#c"}
 
 
-@pytest.mark.parametrize("name", ["#", "#a b", "#a\x07b", "#" + "x" * 64, "&local", "#a:b", "#\x02bold"])
+@pytest.mark.parametrize(
+    "name", ["#", "#a b", "#a\x07b", "#" + "x" * 64, "#" + "é" * 32, "&local", "#a:b", "#\x02bold"]
+)
 def test_what_is_no_channel_cannot_be_joined(name: str):
     network = Network()
     ori = network.client("spark-ori")

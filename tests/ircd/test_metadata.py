@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.accounts import accounts_in, logged_in
+from support.accounts import accounts_in, log_in, logged_in
 from support.metadata import CAPS, read, subscriber
 from support.network import Network
 
@@ -152,11 +152,12 @@ def test_an_account_has_the_same_on_all_connections(accounts: Network):
     desk.send("METADATA * SET state busy")
     watcher.lines()
     logged_in(desk, "jilles")
-    logged_in(phone, "jilles")
+    log_in(phone, "jilles")
     assert watcher.lines() == [
         ":desk!desk@spark METADATA desk state * :busy",
         ":phone!phone@spark METADATA phone state * :busy",
     ]
+    assert "@batch=1 :spark METADATA phone state * :busy" in read(phone)
     phone.send("METADATA * SUB state")
     phone.lines()
     desk.send("METADATA * SET state idle")

@@ -55,10 +55,10 @@ def test_a_change_is_told_to_those_who_share_a_channel_and_asked():
     assert bo.lines() == []
 
 
-def test_with_extended_monitor_no_common_channel_is_needed():
+def test_whom_one_monitors_need_not_be_in_a_channel_with_one():
     network = Network()
     ori = network.client("spark-ori")
-    bo = network.client("spark-bo", caps=f"{CAPS} extended-monitor")
+    bo = network.client("spark-bo", caps=CAPS)
     bo.send("METADATA * SUB state", "MONITOR + spark-ori,spark-lea")
     bo.lines()
     ori.send("METADATA * SET state busy", "NICK spark-lea")
@@ -101,6 +101,46 @@ def test_who_joins_is_told_what_they_subscribed_to():
     assert synced == [*told, told[-1]]
 
 
+def test_the_members_are_told_of_whoever_joins_and_is_new_to_them():
+    network = Network()
+    bo, lea = subscriber(network, "spark-bo", "#a", "#b"), subscriber(network, "spark-lea", "#b")
+    deaf, watcher = network.client("spark-deaf", "#b"), subscriber(network, "spark-watcher", "#b")
+    ori = network.client("spark-ori", "#a")
+    ori.send("METADATA * SET state busy", "METADATA * SET other x")
+    watcher.send("MONITOR + spark-ori")
+    for client in (bo, lea, deaf, watcher):
+        client.lines()
+    ori.send("JOIN #b")
+    joined = ":spark-ori!ori@spark JOIN #b"
+    assert read(lea) == [
+        joined,
+        ":spark BATCH +1 metadata spark-ori",
+        "@batch=1 :spark METADATA spark-ori state * :busy",
+        ":spark BATCH -1",
+    ]
+    assert bo.lines() == deaf.lines() == watcher.lines() == [joined]
+
+
+def test_a_stranger_learns_nothing_of_the_invisible_members_of_a_channel():
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
+    ori.send("METADATA * SET state busy", "MODE spark-ori +i")
+    bo.send("METADATA * SET state idle")
+    lea = subscriber(network, "spark-lea")
+    lea.send("METADATA #a SYNC")
+    assert [line for line in read(lea) if "METADATA" in line] == [
+        "@batch=1 :spark METADATA spark-bo state * :idle"
+    ]
+
+
+def test_subscriptions_end_with_the_capability():
+    ori = subscriber(Network(), "spark-ori")
+    ori.send("CAP REQ :-draft/metadata-2", "CAP REQ :draft/metadata-2")
+    ori.lines()
+    ori.send("METADATA * SUBS")
+    assert read(ori) == [":spark BATCH +1 metadata-subs", ":spark BATCH -1"]
+
+
 def test_who_joins_a_channel_where_much_is_published_asks_for_it_later():
     network = Network(limits=Limits(metadata_changes_per_min=0))
     keys = " ".join(f"k{number}" for number in range(10))
@@ -123,7 +163,7 @@ def test_who_subscribes_is_told_what_is_published_where_they_are():
     for client in (ori, bo, far, stranger):
         client.send(f"METADATA * SET state :{client.session.user.username} is busy")
     ori.send("METADATA #a SET state open", "METADATA * SET model x")
-    lea = network.client("spark-lea", "#a", "#b", caps=f"{CAPS} extended-monitor")
+    lea = network.client("spark-lea", "#a", "#b", caps=CAPS)
     lea.send("METADATA * SET state mine", "MONITOR + spark-far,spark-ori")
     lea.lines()
     lea.send("METADATA * SUB state nothing")

@@ -10,7 +10,7 @@ def test_who_is_watched_is_reported_at_once():
     network = Network()
     ori = network.client("spark-ori")
     network.client("spark-bo")
-    ori.send("MONITOR + spark-BO,spark-lea,not!a@nick")
+    ori.send(f"MONITOR + spark-BO,spark-lea,not!a@nick,{'n' * 65}")
     assert ori.lines() == [
         ":spark 730 spark-ori :spark-bo!bo@spark",
         ":spark 731 spark-ori :spark-lea",

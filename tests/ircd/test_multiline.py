@@ -239,12 +239,44 @@ def test_a_command_that_cuts_a_batch_off_is_answered_under_its_own_label():
     ori = Network().client("spark-ori", "#a", caps=ECHO)
     ori.send("@label=x BATCH +1 draft/multiline #a", "@label=y PRIVMSG #a :two", "@label=z BATCH -1")
     assert ori.lines() == [
+        "@label=x :spark ACK",
         "@label=y :spark BATCH +m3 labeled-response",
         "@batch=m3 :spark FAIL BATCH MULTILINE_INVALID :PRIVMSG came before the end of the batch",
         "@batch=m3;msgid=m2 :spark-ori!ori@spark PRIVMSG #a :two",
         ":spark BATCH -m3",
         "@label=z :spark ACK",
     ]
+
+
+def test_each_of_two_labels_of_a_batch_is_answered():
+    ori = Network().client("spark-ori", "#a", caps=ECHO)
+    ori.send("@label=x BATCH +1 draft/multiline #a", "@batch=1 PRIVMSG #a :one", "@label=y BATCH -1")
+    assert [line.split(" ")[0] for line in ori.lines()][:2] == ["@label=x", "@label=y;msgid=m2"]
+
+
+@pytest.mark.parametrize(
+    "flaw",
+    [
+        f"@batch=1 PRIVMSG #a :{'x' * 600}".encode(),
+        b"@batch=1 PRIVMSG #a :\xff",
+        b"@batch=1 PRIVMSG #a :a\0b",
+        b"@batch=1 FOO #a",
+        b"@batch=1 JOIN",
+        b"@batch=1 USER a b c d",
+        b"FOO",
+        b"JOIN",
+    ],
+)
+def test_a_message_is_not_sent_without_one_of_its_lines(flaw: bytes):
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a", caps=WHOLE), network.client("spark-bo", "#a")
+    ori.lines()
+    ori.send("BATCH +1 draft/multiline #a", "@batch=1 PRIVMSG #a :one")
+    ori.send_bytes(flaw + b"\r\n")
+    ori.send("@batch=1 PRIVMSG #a :three", "BATCH -1")
+    assert any(" FAIL BATCH MULTILINE_INVALID :" in line for line in ori.lines())
+    assert bo.lines() == []
+    assert ori.session.draft is None
 
 
 def test_what_is_open_for_too_long_is_given_up_with_all_that_follows():

@@ -47,6 +47,15 @@ def test_what_has_no_room_in_one_line_are_drafts():
     assert len(line) <= 510
 
 
+def test_capabilities_can_be_typed_without_the_colon():
+    client = make_client()
+    client.send("CAP REQ batch echo-message", "CAP REQ batch nonsense")
+    assert [line.partition(" * ")[2] for line in client.lines()] == [
+        "ACK :batch echo-message",
+        "NAK :batch nonsense",
+    ]
+
+
 def test_the_answer_is_one_to_the_version_that_was_asked_for_and_the_highest_is_remembered():
     client = make_client()
     client.send("CAP LS 307")

@@ -103,6 +103,7 @@ def test_the_killed_read_why_and_the_others_see_them_quit(network: Network):
     op.send("KILL Victim :enough is enough")
     assert victim.lines() == [
         ":op!op@spark KILL victim :enough is enough",
+        ":victim!victim@spark QUIT :Killed (op (enough is enough))",
         "ERROR :Closing Link: spark (Killed (op (enough is enough)))",
     ]
     assert witness.lines() == [":victim!victim@spark QUIT :Killed (op (enough is enough))"]

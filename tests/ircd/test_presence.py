@@ -120,6 +120,19 @@ def test_ison_and_userhost_tell_who_is_there():
     ]
 
 
+def test_userhost_takes_nicks_in_one_parameter_and_as_many_lines_as_it_needs():
+    network = Network(nick_policy="open")
+    nicks = [letter * 64 for letter in "abcdef"]
+    clients = [network.client(nick) for nick in nicks]
+    clients[0].send(f"USERHOST :{' '.join(nicks)}")
+    lines = clients[0].lines()
+    told = [
+        f"{nick}=+{client.session.user.username}@spark" for nick, client in zip(nicks, clients, strict=True)
+    ]
+    assert " ".join(line.rpartition(" :")[2] for line in lines).split() == told[:5]
+    assert len(lines) == 2
+
+
 def test_a_bot_is_known_as_one():
     network = Network()
     bot = network.client("spark-claude", "#a")

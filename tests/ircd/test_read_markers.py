@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.accounts import accounts_in, logged_in
+from support.accounts import accounts_in, log_in, logged_in
 from support.network import Network
 
 from culture.ircd.markers import MOST, is_timestamp
@@ -14,12 +14,12 @@ from culture.net.authenticator import StoredAccounts
 from culture.protocol.render import format_time
 
 CAP = "draft/read-marker"
-EARLY, LATE = "timestamp=2019-01-04T14:33:26.123Z", "timestamp=2019-01-04T14:33:26.124Z"
+EARLY, LATE = "timestamp=1970-01-04T14:33:26.123Z", "timestamp=1970-01-04T14:33:26.124Z"
 
 
 @pytest.fixture
 def network(tmp_path: Path) -> Network:
-    return Network(authenticator=StoredAccounts(accounts_in(tmp_path, "jilles")), nick_policy="open")
+    return Network(authenticator=StoredAccounts(accounts_in(tmp_path, "jilles", "kim")), nick_policy="open")
 
 
 def test_a_marker_is_asked_for_and_set():
@@ -37,6 +37,19 @@ def test_a_marker_only_moves_forward():
     ori = Network().client("spark-ori")
     ori.send(f"MARKREAD #a {LATE}", f"MARKREAD #a {EARLY}", f"MARKREAD #a {LATE}")
     assert ori.lines() == [f":spark MARKREAD #a {LATE}"] * 3
+
+
+def test_nobody_has_read_what_is_still_to_come():
+    network = Network()
+    ori = network.client("spark-ori")
+    ori.send("MARKREAD #a timestamp=9999-12-31T23:59:59.999Z")
+    network.clock.advance(1)
+    ori.send("MARKREAD #a", "MARKREAD #a timestamp=1970-01-12T13:46:40.500Z")
+    assert ori.lines() == [
+        ":spark MARKREAD #a timestamp=1970-01-12T13:46:40.000Z",
+        ":spark MARKREAD #a timestamp=1970-01-12T13:46:40.000Z",
+        ":spark MARKREAD #a timestamp=1970-01-12T13:46:40.500Z",
+    ]
 
 
 def test_who_joins_learns_how_far_they_were_before_who_is_there():
@@ -88,6 +101,54 @@ def test_an_account_keeps_its_markers_while_nobody_is_here(network: Network):
     second = logged_in(network.client("phone", caps=CAP), "jilles")
     second.send("MARKREAD Bo")
     assert second.lines() == [f":spark MARKREAD Bo {EARLY}"]
+
+
+def test_who_logs_in_has_read_what_they_and_the_account_read(network: Network):
+    desk = logged_in(network.client("desk", "#a", "#b", "#c", caps=CAP), "jilles")
+    desk.send(f"MARKREAD #A {LATE}", f"MARKREAD #b {EARLY}", f"MARKREAD bo {LATE}")
+    phone = network.client("Phone", "#a", "#b", "#c", caps=CAP)
+    phone.send(
+        f"MARKREAD #a {EARLY}", f"MARKREAD #b {LATE}", f"MARKREAD bo {EARLY}", f"MARKREAD Desk {EARLY}"
+    )
+    desk.lines(), phone.lines()
+
+    log_in(phone, "jilles")
+
+    assert sorted(line for line in phone.lines() if "MARKREAD" in line) == [
+        f":spark MARKREAD #a {LATE}",
+        f":spark MARKREAD bo {LATE}",
+    ]
+    moved = [f":spark MARKREAD #b {LATE}", f":spark MARKREAD desk {EARLY}"]
+    assert sorted(line for line in desk.lines() if "MARKREAD" in line) == moved
+    phone.send("MARKREAD desk", "MARKREAD #B", "MARKREAD #c")
+    assert phone.lines() == [moved[1], moved[0], ":spark MARKREAD #c *"]
+
+
+def test_a_marker_goes_with_a_channel_that_is_renamed(network: Network):
+    ori = logged_in(network.client("ori", "#a", caps=CAP), "jilles")
+    bo, lea = network.client("bo", caps=CAP), network.client("lea", "#a", caps=f"{CAP} draft/channel-rename")
+    for client in (ori, bo):
+        client.send(f"MARKREAD #a {LATE}", f"MARKREAD #B {EARLY}")
+    lea.send(f"MARKREAD #b {LATE}")
+    ori.lines(), bo.lines(), lea.lines()
+
+    ori.send("RENAME #a #B")
+
+    assert f":spark MARKREAD #B {LATE}" in ori.lines()
+    for client in (bo, lea):
+        client.send("MARKREAD #b")
+    assert bo.lines() == [f":spark MARKREAD #B {LATE}"]
+    assert lea.lines()[-1] == f":spark MARKREAD #B {LATE}"
+
+
+def test_what_one_account_read_another_did_not(network: Network):
+    ori = logged_in(network.client("ori", "#a", caps=CAP), "jilles")
+    ori.send(f"MARKREAD #a {EARLY}", f"MARKREAD bo {EARLY}")
+    ori.lines()
+    log_in(ori, "kim")
+    assert [line for line in ori.lines() if "MARKREAD" in line] == [":spark MARKREAD #a *"]
+    ori.send("MARKREAD bo")
+    assert ori.lines() == [":spark MARKREAD bo *"]
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,12 @@ def test_what_is_no_nick_is_refused(nick: str):
     assert line.endswith(" :Erroneous nickname")
 
 
+def test_nobody_is_called_as_the_server_is():
+    client = Network(nick_policy="open").connect()
+    client.send("NICK Spark")
+    assert client.lines() == [":spark 432 * Spark :That is the name of a server"]
+
+
 def test_no_nick_given():
     client = Network().connect()
     client.send("NICK", "NICK :")

@@ -10,7 +10,7 @@ from support.accounts import accounts_in
 from support.network import Client, Network
 from support.scram import ScramClient
 
-from culture.config.ircd import AccountsConfig, Limits
+from culture.config.ircd import AccountsConfig, Limits, Tls
 from culture.ircd.auth import ScramKeys
 from culture.ircd.sasl.exchange import MECHANISMS, chunks
 from culture.ircd.sasl.scram import ScramSha256
@@ -42,7 +42,8 @@ def accounts(tmp_path: Path) -> Accounts:
 
 @pytest.fixture
 def network(accounts: Accounts) -> Network:
-    return Network(authenticator=StoredAccounts(accounts), nick_policy="open")
+    tls = Tls(client_certificates="/etc/culture/clients.pem")
+    return Network(authenticator=StoredAccounts(accounts), nick_policy="open", tls=tls)
 
 
 def asking(network: Network) -> Client:

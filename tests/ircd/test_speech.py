@@ -138,6 +138,13 @@ def test_input_that_is_not_utf8_is_refused_whole():
         ":spark FAIL * INVALID_UTF8 :Your line is not UTF-8 and was dropped",
     ]
     assert bo.lines() == []
+    labeling = network.client("spark-lea", caps="labeled-response batch standard-replies")
+    labeling.send_bytes(b"@label=x PRIVMSG #a :\xff\r\n@label=y PRIVMSG #a :\0\r\n@label=\xff PING x\r\n")
+    assert [line.split(" :")[0] for line in labeling.lines()] == [
+        "@label=x",
+        "@label=y",
+        ":spark FAIL PING INVALID_UTF8",
+    ]
 
 
 @pytest.mark.parametrize("command", ["NOSUCH", "N0SUCH", "1234", "NO_SUCH", "É"])
@@ -232,6 +239,17 @@ def test_whoever_is_called_from_a_channel_they_are_not_in_gets_one_notice():
     assert ori.lines() == []
 
 
+def test_a_call_tells_nobody_of_a_secret_channel_and_reaches_nobody_who_wants_accounts_only():
+    network = Network()
+    ori, lea = network.client("spark-ori", "#ops", "#open"), network.client("spark-lea")
+    ori.send("MODE #ops +s", "PRIVMSG #ops :@spark-lea look")
+    assert lea.lines() == []
+    lea.send("MODE spark-lea +R")
+    lea.lines()
+    ori.send("PRIVMSG #open :@spark-lea look")
+    assert lea.lines() == []
+
+
 def test_a_call_in_a_code_span_or_a_direct_message_is_none():
     network = Network()
     ori = network.client("spark-ori", "#ops")
@@ -264,6 +282,14 @@ def test_a_message_to_a_standing_reaches_those_who_have_it():
     assert lea.lines() == [two]
     bo.send("PRIVMSG @ :x", "PRIVMSG @spark-ori :x", "PRIVMSG @#nope :x")
     assert bo.numerics() == ["401", "401", "403"]
+
+
+def test_a_message_to_a_standing_fits_in_a_line_with_its_sign():
+    network = Network(nick_policy="open")
+    ori = network.client("o" * 64, f"#{'a' * 63}", caps="echo-message")
+    ori.send_bytes(f"PRIVMSG @#{'a' * 63} :".encode().ljust(510, b"x") + b"\r\n")
+    (line,) = ori.lines()
+    assert len(line) == 510
 
 
 def test_a_channel_may_refuse_requests_to_programs():

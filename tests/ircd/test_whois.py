@@ -101,8 +101,27 @@ def test_whois_of_nobody_and_of_a_server():
     numerics = bo.numerics()
     assert numerics[:3] == ["401", "318", "431"]
     assert numerics[3:] == ["311", "312", "317", "318"] * 2
-    bo.send("WHOIS thor spark-ori")
-    assert bo.lines() == [":spark 402 spark-bo thor :No such server"]
+    bo.send("WHOIS thor spark-ori", "WHOIS Spark-no spark-no", "WHOIS ,", "WHOWAS ,")
+    assert bo.lines() == [
+        ":spark 402 spark-bo thor :No such server",
+        ":spark 318 spark-bo spark-ori :End of /WHOIS list",
+        ":spark 401 spark-bo spark-no :No such nick/channel",
+        ":spark 318 spark-bo spark-no :End of /WHOIS list",
+        ":spark 431 spark-bo :No nickname given",
+        ":spark 431 spark-bo :No nickname given",
+    ]
+
+
+def test_what_was_asked_is_repeated_as_far_as_the_answer_has_room_for_it():
+    bo = Network().client("spark-bo")
+    bo.send(f"WHOIS {'x' * 300}", f"WHOIS {'é' * 240}", f"METADATA {'x' * 480} LIST")
+    lines = bo.lines()
+    assert [line.rpartition(" :")[2] for line in lines] == [
+        *["No such nick/channel", "End of /WHOIS list"] * 2,
+        "There is no such channel or nick",
+    ]
+    assert f" {'x' * 300} " in lines[1]
+    assert f" {'é' * 150} " in lines[3]
 
 
 def test_whowas_remembers_who_left_and_who_took_another_nick():

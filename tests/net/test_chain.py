@@ -10,7 +10,7 @@ from support.irc import Plain
 from support.network import Network
 
 from culture.config import loader
-from culture.config.ircd import AccountsConfig, IrcdConfig, OidcConfig
+from culture.config.ircd import AccountsConfig, IrcdConfig, OidcConfig, Tls
 from culture.errors import ConfigError
 from culture.net.chain import Known, authenticate, who_may_come_in
 from culture.net.driver import Driver
@@ -21,6 +21,7 @@ ME = pwd.getpwuid(os.getuid()).pw_name
 UNIX = Origin(None, uid=os.getuid())
 NEAR = Origin(parse_ip("10.1.2.3"))
 FAR = Origin(parse_ip("192.0.2.1"))
+CERTIFICATES = Tls(client_certificates="/etc/culture/clients.pem")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_the_first_that_knows_decides_in_the_order_of_the_configuration():
         ),
         (
             IrcdConfig(accounts=AccountsConfig(required=True)),
-            "who logs in (PLAIN, EXTERNAL, SCRAM-SHA-256)",
+            "who logs in (PLAIN, SCRAM-SHA-256)",
         ),
         (
             IrcdConfig(
@@ -112,16 +113,20 @@ async def test_a_user_of_this_machine_is_logged_in_by_coming_through_the_unix_so
 
 
 @pytest.mark.parametrize(
-    ("authenticators", "sasl"),
+    ("authenticators", "tls", "sasl"),
     [
-        (("certificate",), "sasl=EXTERNAL"),
-        (("password", "certificate"), "sasl=PLAIN,EXTERNAL,SCRAM-SHA-256"),
-        (("user", "network", "token"), None),
-        ((), None),
+        (("certificate",), CERTIFICATES, "sasl=EXTERNAL"),
+        (("certificate",), Tls(), None),
+        (("password", "certificate"), CERTIFICATES, "sasl=PLAIN,EXTERNAL,SCRAM-SHA-256"),
+        (("password", "certificate"), Tls(), "sasl=PLAIN,SCRAM-SHA-256"),
+        (("user", "network", "token"), CERTIFICATES, None),
+        ((), CERTIFICATES, None),
     ],
 )
-def test_only_what_is_asked_for_is_offered(authenticators: tuple[str, ...], sasl: str | None):
-    client = Network(accounts=AccountsConfig(authenticators=authenticators)).connect()
+def test_what_is_asked_for_and_can_work_is_offered(
+    authenticators: tuple[str, ...], tls: Tls, sasl: str | None
+):
+    client = Network(accounts=AccountsConfig(authenticators=authenticators), tls=tls).connect()
     client.send("CAP LS 302")
     words = " ".join(client.lines()).split()
     assert next((word for word in words if word.startswith("sasl")), None) == sasl

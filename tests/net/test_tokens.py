@@ -108,7 +108,7 @@ def client(provider: Provider, tmp_path: Path) -> Client:
     authenticator = StoredAccounts(Accounts(tmp_path / "accounts.db"), Tokens(provider.config))
     client = Network(authenticator=authenticator, oidc=provider.config).connect()
     client.send("CAP LS 302", "CAP REQ :sasl")
-    assert "sasl=PLAIN,EXTERNAL,SCRAM-SHA-256,OAUTHBEARER" in client.lines()[0]
+    assert "sasl=PLAIN,SCRAM-SHA-256,OAUTHBEARER" in client.lines()[0]
     return client
 
 

@@ -23,7 +23,7 @@ def register(ircd: Ircd, session: Session, line: Line) -> None:
     """`account email password`. The account is called as its maker is; an address is not used."""
     wanted, _, password = line.params[:3]
     nick = session.user.nick
-    _check_open(ircd, session, wanted)
+    _check_open(ircd, session, nick if wanted == "*" else wanted)
     _check_name(wanted, nick)
     unavailable = Failure("TEMPORARILY_UNAVAILABLE", nick, text="No account can be made right now")
     ircd.ask(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from culture.ircd.commands.markread import carry_markers
 from culture.ircd.core import Ircd
 from culture.ircd.events import AccountChanged
 from culture.ircd.offers import mechanisms
@@ -56,9 +57,10 @@ def log_in(ircd: Ircd, session: Session, account: str, mechanism: str) -> None:
         "login-succeeded", session, f"is logged in as '{account}'", account=account, mechanism=mechanism
     )
     if session.phase is Phase.REGISTERED and user.account != account:
-        published = dict(ircd.state.metadata.of(user))
+        published, read = dict(ircd.state.metadata.of(user)), dict(ircd.state.markers.of(user))
         ircd.publish(AccountChanged(user, account))
         tell_login(ircd, user, published)
+        carry_markers(ircd, session, read)
     user.account = account
     mask = f"{user.nick}!{user.username or '*'}@{user.host}"
     ircd.reply(session, RPL_LOGGEDIN, mask, account, f"You are now logged in as {account}")

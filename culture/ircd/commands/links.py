@@ -29,11 +29,11 @@ def server(ircd: Ircd, session: Session, line: Line) -> None:
 
 def links(ircd: Ircd, session: Session, line: Line) -> None:
     # RFC 2812 section 3.4.5: a mask of servers, behind the server that is to answer.
-    *answering, mask = line.params or ("*",)
+    *answering, mask = line.params or ("",)
     if answering:
         require_this_server(ircd, answering[0])
     for host in all_hosts(ircd).values():
-        if is_match(mask, host.name):
+        if is_match(mask or "*", host.name):
             ircd.reply(session, RPL_LINKS, host.name, host.via, f"{host.hops} {host.description}")
     ircd.reply(session, RPL_ENDOFLINKS, one_word(mask), "End of /LINKS list")
 

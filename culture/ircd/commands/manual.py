@@ -85,7 +85,7 @@ MANUAL: Final[dict[str, Entry]] = {
     "MARKREAD": Entry(
         "target [timestamp=…]",
         "How far you have read a channel, or what a nick wrote.",
-        "It only moves forward.",
+        "It only moves forward, and up to now.",
         is_for_people=False,
     ),
     "METADATA": Entry(

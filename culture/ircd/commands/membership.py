@@ -4,11 +4,11 @@ from culture.ircd.channel import Channel, Flag, Setting, Topic
 from culture.ircd.commands.markread import tell_marker
 from culture.ircd.core import Ircd
 from culture.ircd.events import AwayChanged, Joined, Parted, TopicChanged
-from culture.ircd.publishing import send_on_join
+from culture.ircd.publishing import send_on_join, tell_newcomer
 from culture.ircd.refusal import Refusal, no_such_channel, not_channel_operator, not_on_channel
 from culture.ircd.session import Session
 from culture.ircd.targets import for_each_target, require_channel, require_membership, require_server
-from culture.ircd.text import cut, one_word, pack, room_behind
+from culture.ircd.text import cut, one_word, pack, room_behind, size
 from culture.ircd.user import User
 from culture.names import is_channel
 from culture.protocol.capabilities import Cap
@@ -47,7 +47,7 @@ def join(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def _join_one(ircd: Ircd, session: Session, name: str, key: str) -> None:
-    if not is_channel(name) or len(name) < 2 or len(name) > ircd.limits.channel_length:
+    if not is_channel(name) or len(name) < 2 or size(name) > ircd.limits.channel_length:
         raise no_such_channel(name)
     user = session.user
     channel = ircd.state.find_channel(name) or ircd.state.make_channel(name, ircd.clock())
@@ -59,6 +59,7 @@ def _join_one(ircd: Ircd, session: Session, name: str, key: str) -> None:
     ircd.publish(Joined(user, channel))
     if user.away:
         ircd.publish(AwayChanged(user, user.away, newcomer_to=channel))
+    tell_newcomer(ircd, user, channel)
     send_welcome(ircd, session, channel)
 
 
@@ -146,8 +147,7 @@ def _send_names(ircd: Ircd, session: Session, channel: Channel) -> None:
     whole_masks = Cap.USERHOST_IN_NAMES in session.caps
     named = [
         channel.prefix(user, all_of_them=all_prefixes) + (user.mask if whole_masks else user.nick)
-        for user in channel.members
-        if not user.is_invisible or session.user in channel.members
+        for user in channel.members_for(session.user)
     ]
     where = ("@" if Flag.SECRET in channel.flags else "=", channel.name)
     for part_of_them in pack(named, ircd.room_for(session, RPL_NAMREPLY, *where)):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from culture.ircd.core import Ircd
-from culture.ircd.publishing import send_of_watched
+from culture.ircd.publishing import send_of
 from culture.ircd.refusal import Refusal, need_more_params
 from culture.ircd.session import Session
 from culture.ircd.targets import split_targets
@@ -34,7 +34,9 @@ def _add(ircd: Ircd, session: Session, targets: str) -> None:
     most = ircd.limits.monitored_nicks
     added: list[str] = []
     refused: list[str] = []
-    for nick in filter(is_nick, split_targets(targets)):
+    for nick in split_targets(targets):
+        if not is_nick(nick) or len(nick) > ircd.limits.nick_length:
+            continue
         # Who is on the list is not added again, and not told of again.
         if not ircd.state.watchers.has(session.user, nick):
             has_room = ircd.state.watchers.add(session.user, nick, most)
@@ -42,7 +44,7 @@ def _add(ircd: Ircd, session: Session, targets: str) -> None:
     _send_status(ircd, session, added)
     for nick in added:
         if (user := ircd.state.find_user(nick)) is not None:
-            send_of_watched(ircd, session, user)
+            send_of(ircd, session, user)
     if refused:
         raise Refusal(ERR_MONLISTFULL, str(most), ",".join(refused), "Monitor list is full")
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from culture.ircd.commands.speech import client_tags, say_to
 from culture.ircd.core import Ircd
-from culture.ircd.draft import Draft, fail, invalid, tell
+from culture.ircd.draft import Draft, fail, invalid, take_label, tell
 from culture.ircd.events import SpeechCommand
 from culture.ircd.failures import Failure
 from culture.ircd.labels import LABEL
@@ -26,7 +26,7 @@ def batch(ircd: Ircd, session: Session, line: Line) -> None:
         if sign == "+":
             _open(ircd, session, reference, line)
         else:
-            _close(ircd, session, reference, line)
+            _close(ircd, session, reference)
     except Failure as failure:
         if session.draft is not None:
             fail(ircd, session, session.draft, failure)
@@ -45,7 +45,7 @@ def _open(ircd: Ircd, session: Session, reference: str, line: Line) -> None:
         session.draft.label = line.tags.get(LABEL) or None
 
 
-def _close(ircd: Ircd, session: Session, reference: str, line: Line) -> None:
+def _close(ircd: Ircd, session: Session, reference: str) -> None:
     draft = session.draft
     if draft is None or (draft.reference != reference and not draft.is_given_up):
         raise invalid("No such batch is open")
@@ -53,8 +53,7 @@ def _close(ircd: Ircd, session: Session, reference: str, line: Line) -> None:
         raise invalid("A message of blank lines only")
     session.draft = None
     if not draft.is_given_up:
-        label = None if line.tags.get(LABEL) else draft.label
-        ircd.attempt(session, label, partial(_say, ircd, session, draft))
+        ircd.attempt(session, take_label(ircd, session, draft), partial(_say, ircd, session, draft))
 
 
 def _say(ircd: Ircd, session: Session, draft: Draft) -> None:

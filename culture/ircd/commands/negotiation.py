@@ -10,7 +10,7 @@ from culture.ircd.offers import offered, sts_policy
 from culture.ircd.publishing import send_published
 from culture.ircd.refusal import Refusal
 from culture.ircd.session import Phase, Session
-from culture.ircd.text import pack, room_behind
+from culture.ircd.text import is_number, pack, room_behind
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import ERR_INVALIDCAPCMD
@@ -35,8 +35,9 @@ def announce_offers(ircd: Ircd, before: IrcdConfig) -> None:
     """
     old, new = offered(before, ircd.skills.caps), offered(ircd.config, ircd.skills.caps)
     gone = [cap for cap in old if cap not in new]
-    come = [_with_value(cap, value) for cap, value in new.items() if old.get(cap) != value]
+    changed = [_with_value(cap, value) for cap, value in new.items() if old.get(cap) != value]
     for session in ircd.sessions:
+        come = changed if session.cap_version >= MODERN else [cap for cap in new if cap not in old]
         is_listening = Cap.CAP_NOTIFY in session.caps
         session.set_caps(session.caps.difference(gone))
         if gone and is_listening:
@@ -52,7 +53,7 @@ def _with_value(cap: Cap, value: str) -> str:
 
 def _ls(ircd: Ircd, session: Session, line: Line) -> None:
     _suspend_registration(session)
-    version = int(line.param(1)) if line.param(1).isdecimal() else 0
+    version = int(line.param(1)) if is_number(line.param(1)) else 0
     # A client may raise its version later on, never lower it; the answer is one to what it asked now.
     session.cap_version = max(session.cap_version, version)
     if session.cap_version >= MODERN:
@@ -73,13 +74,15 @@ def _list(ircd: Ircd, session: Session, line: Line) -> None:
 
 def _req(ircd: Ircd, session: Session, line: Line) -> None:
     _suspend_registration(session)
-    wanted = line.param(1).split()
+    # Also as a person types it, without the colon.
+    asked = " ".join(line.params[1:])
+    wanted = asked.split()
     caps, offers = set(session.caps), offered(ircd.config, ircd.skills.caps)
     for word in wanted:
         name = word.removeprefix("-")
         cannot_drop = name == Cap.CAP_NOTIFY and word != name and session.cap_version >= MODERN
         if name not in offers or cannot_drop:
-            _send(ircd, session, "NAK", line.param(1))
+            _send(ircd, session, "NAK", asked)
             return
         if word == name:
             caps.add(Cap(name))
@@ -91,6 +94,8 @@ def _req(ircd: Ircd, session: Session, line: Line) -> None:
         _send(ircd, session, "ACK", some)
     is_new_to_metadata = Cap.METADATA in caps - session.caps
     session.set_caps(caps)
+    if Cap.METADATA not in caps:
+        session.subscriptions = frozenset()
     if is_new_to_metadata and session.phase is Phase.REGISTERED:
         send_published(ircd, session)
 

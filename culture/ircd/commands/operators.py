@@ -66,7 +66,9 @@ def put_out(ircd: Ircd, victim: Session, killer: str, comment: str, operator: st
     user, nick = victim.user, killer.partition("!")[0]
     ircd.notes.add("client-killed", victim, f"was killed by {nick}", account=user.account, operator=operator)
     ircd.send(victim, format_line("KILL", user.nick, comment, source=killer, trailing=True))
-    ircd.close(victim, f"Killed ({nick} ({comment}))")
+    reason = f"Killed ({nick} ({comment}))"
+    ircd.send(victim, format_line("QUIT", reason, source=user.mask, trailing=True))
+    ircd.close(victim, reason)
 
 
 def rehash(ircd: Ircd, session: Session, line: Line) -> None:

@@ -53,8 +53,11 @@ def ison(ircd: Ircd, session: Session, line: Line) -> None:
 
 
 def userhost(ircd: Ircd, session: Session, line: Line) -> None:
-    found = dict.fromkeys(ircd.state.find_user(nick) for nick in line.params[:_USERHOST_NICKS])
-    ircd.reply(session, RPL_USERHOST, " ".join(_userhost(user) for user in found if user))
+    # As ISON: some clients send them in one.
+    wanted = " ".join(line.params).split()[:_USERHOST_NICKS]
+    found = dict.fromkeys(user for nick in wanted if (user := ircd.state.find_user(nick)))
+    for some in list(pack(map(_userhost, found), ircd.room_for(session, RPL_USERHOST))) or [""]:
+        ircd.reply(session, RPL_USERHOST, some)
 
 
 def _userhost(user: User) -> str:

@@ -18,6 +18,7 @@ from culture.ircd.refusal import Refusal, need_more_params
 from culture.ircd.session import Phase, Session
 from culture.ircd.text import cut
 from culture.ircd.user import UNNAMED, USERNAME_LENGTH
+from culture.ircd.whereabouts import all_hosts
 from culture.names import fold, has_prefix, is_nick, nick_prefix
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
@@ -120,6 +121,8 @@ def _check_nick(ircd: Ircd, session: Session, new: str) -> None:
     if ircd.config.nick_policy == "prefixed" and not has_prefix(new, ircd.name):
         prefix = nick_prefix(ircd.name)
         raise Refusal(ERR_ERRONEUSNICKNAME, new, f"Nicks on this host begin with {prefix}; try {prefix}{new}")
+    if fold(new) in map(fold, all_hosts(ircd)):
+        raise Refusal(ERR_ERRONEUSNICKNAME, new, "That is the name of a server")
     holder = ircd.state.find_user(new)
     reserver = ircd.reserved.get(fold(new), session)
     if holder not in (None, session.user) or reserver is not session:

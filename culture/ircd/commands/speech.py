@@ -119,7 +119,8 @@ def _say_in_channel(
     if channel is None:
         raise no_such_channel(name)
     check_may_say(channel, sender, text, fragments)
-    text, fragments = _fit_all(sender, command, channel.name, text, fragments)
+    shown = channel.name if to is None else PREFIXES[to] + channel.name
+    text, fragments = _fit_all(sender, command, shown, text, fragments)
     mentioned = find_mentioned(ircd, text) if "@" in text else ()
     ircd.publish(Said(sender, command, channel, text, tags, mentioned, to, fragments))
     if mentioned and to is None:
@@ -202,9 +203,11 @@ def find_mentioned(ircd: Ircd, text: str) -> tuple[User, ...]:
 
 
 def call_absent(ircd: Ircd, sender: User, channel: Channel, mentioned: tuple[User, ...]) -> None:
-    """Whoever is called in a channel that they are not in learns it from the server."""
+    """Whoever is called in a channel that they are not in, and may know of, learns it from the server."""
     for user in mentioned:
-        if user is not sender and user not in channel.members and user.session is not None:
+        if user is sender or user in channel.members or user.session is None:
+            continue
+        if channel.is_visible_to(user) and user.takes_from(sender):
             text = f"{sender.nick} mentioned you in {channel.name}"
             line = format_line("NOTICE", user.nick, text, source=ircd.name, trailing=True)
             ircd.send(user.session, line)

@@ -8,7 +8,7 @@ from culture.ircd.channel import Channel
 from culture.ircd.core import Ircd
 from culture.ircd.links import Linked
 from culture.ircd.session import Session
-from culture.ircd.text import one_word
+from culture.ircd.text import is_number, one_word
 from culture.ircd.user import User, UserMode
 from culture.ircd.whereabouts import all_hosts, host_of
 from culture.protocol.capabilities import Cap
@@ -45,9 +45,7 @@ def who(ircd: Ircd, session: Session, line: Line) -> None:
 
 def _found(ircd: Ircd, asker: User, mask: str, channel: Channel | None) -> Iterable[User]:
     if channel:
-        if asker in channel.members:
-            return list(channel.members)
-        return [user for user in channel.members if channel.is_visible_to(asker) and not user.is_invisible]
+        return channel.members_for(asker)
     return [] if mask.startswith("#") else _matching(ircd, asker, mask)
 
 
@@ -84,7 +82,7 @@ def _send_extended(
     ircd: Ircd, session: Session, user: User, host: Linked, channel: Channel | None, fields: str, token: str
 ) -> None:
     values = {
-        "t": token if token.isdecimal() and len(token) <= 3 else "0",
+        "t": token if is_number(token) and len(token) <= 3 else "0",
         "c": channel.name if channel else "*",
         "u": user.username,
         "i": _SECRET_ADDRESS,

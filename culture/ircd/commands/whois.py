@@ -5,9 +5,10 @@ from culture.ircd.past import Former
 from culture.ircd.refusal import Refusal, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.targets import require_server, split_targets
-from culture.ircd.text import one_word, pack
+from culture.ircd.text import is_number, one_word, pack
 from culture.ircd.user import User
 from culture.ircd.whereabouts import all_hosts, host_of
+from culture.names import fold
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
 from culture.protocol.numerics import (
@@ -34,16 +35,24 @@ from culture.protocol.render import format_time
 
 def whois(ircd: Ircd, session: Session, line: Line) -> None:
     # RFC 2812 section 3.6.2: with two parameters the first names a server, or a nick that is on it.
-    if len(line.params) > 1:
-        require_server(ircd, line.param(0))
-    asked = _require_nicks(line.params[1] if len(line.params) > 1 else line.param(0))
-    for nick in split_targets(asked)[: ircd.limits.targets or None]:
-        user = ircd.state.find_user(nick)
-        if user:
-            _send_whois(ircd, session, user)
-        else:
-            ircd.refuse(session, no_such_nick(nick))
+    server, nicks = line.params[:2] if len(line.params) > 1 else ("", line.param(0))
+    asked = _require_nicks(nicks)
+    try:
+        if fold(server) != fold(asked):
+            require_server(ircd, server)
+        for nick in split_targets(asked)[: ircd.limits.targets or None]:
+            _whois_one(ircd, session, nick)
+    except Refusal as refusal:
+        ircd.refuse(session, refusal)
     ircd.reply(session, RPL_ENDOFWHOIS, one_word(asked), "End of /WHOIS list")
+
+
+def _whois_one(ircd: Ircd, session: Session, nick: str) -> None:
+    user = ircd.state.find_user(nick)
+    if user:
+        _send_whois(ircd, session, user)
+    else:
+        ircd.refuse(session, no_such_nick(nick))
 
 
 def _send_whois(ircd: Ircd, session: Session, user: User) -> None:
@@ -101,7 +110,7 @@ def whowas(ircd: Ircd, session: Session, line: Line) -> None:
     asked = _require_nicks(line.param(0))
     require_server(ircd, line.param(2))
     count = line.param(1)
-    most = int(count) if count.isdecimal() and int(count) > 0 else None
+    most = int(count) if is_number(count) and int(count) > 0 else None
     for nick in split_targets(asked)[: ircd.limits.targets or None]:
         formers = ircd.state.past.find(nick)[:most]
         for former in formers:
@@ -119,6 +128,6 @@ def _send_whowas(ircd: Ircd, session: Session, former: Former) -> None:
 
 
 def _require_nicks(nicks: str) -> str:
-    if not nicks:
+    if not split_targets(nicks):
         raise Refusal(ERR_NONICKNAMEGIVEN, "No nickname given")
     return nicks

@@ -47,7 +47,7 @@ from culture.ircd.mesh.lines import METADATA, KnownUser, Set, read_lines, read_m
 from culture.ircd.mesh.merging import Given, Merge
 from culture.ircd.mesh.renaming import TakenRename
 from culture.ircd.monitoring import tell_offline, tell_online
-from culture.ircd.publishing import tell_watchers
+from culture.ircd.publishing import tell_newcomer, tell_watchers
 from culture.ircd.spoken import hearers, spoken
 from culture.ircd.stamping import split_changes
 from culture.ircd.stamps import TOPIC, Stamp, parse_stamp
@@ -207,6 +207,7 @@ class Taking:
         show_statuses(self._ircd, user, channel)
         if user.away is not None:
             self._bring_about(it, AwayChanged(user, user.away, newcomer_to=channel))
+        tell_newcomer(self._ircd, user, channel)
 
     def _channel_to_join(self, it: Happening, entering: Entering | None) -> Channel:
         """There is one, or everybody has left it here and not there, or it is new."""

@@ -199,6 +199,7 @@ def test_an_operator_closes_a_connection_on_another_host():
 
     assert bo.lines() == [
         ":spark-root!root@spark KILL thor-bo :spam",
+        ":thor-bo!bo@spark QUIT :Killed (spark-root (spam))",
         "ERROR :Closing Link: spark (Killed (spark-root (spam)))",
     ]
     assert root.lines() == [":thor-bo!bo@spark QUIT :Killed (spark-root (spam))"]

@@ -30,11 +30,13 @@ class Player:
 
     def say(self, data: bytes) -> None:
         for raw in self._sent.feed(data):
-            with contextlib.suppress(UnicodeDecodeError, MalformedLine):
-                line = parse_line(raw.decode())
+            with contextlib.suppress(MalformedLine):
+                text = raw.decode(errors="replace")
+                line = parse_line(text.replace("\0", ""))
                 if label := line.tags.get("label"):
                     self.reader.asked[label] += 1
-                    self.owed[label] += self._is_heard_at_once() and line.command != "BATCH"
+                    is_read = text.encode() == raw and "\0" not in text
+                    self.owed[label] += is_read and self._is_heard_at_once() and line.command != "BATCH"
         self.client.send_bytes(data)
 
     def _is_heard_at_once(self) -> bool:

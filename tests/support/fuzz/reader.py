@@ -99,7 +99,8 @@ class Reader:
             case "KICK":
                 self._left(fold(params[1]), fold(params[0]))
             case "QUIT":
-                assert self.is_nameless or self._knows(who), f"{line.nick} left, who was nowhere"
+                is_known = self.is_nameless or self._knows(who) or line.nick == self.nick
+                assert is_known, f"{line.nick} left, who was nowhere"
                 for channel in self.channels:
                     self.channels[channel].discard(who)
             case "RENAME":

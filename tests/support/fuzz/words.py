@@ -106,7 +106,7 @@ TEMPLATES: Final = (
     ("METADATA * SUBS", 1),
     ("METADATA {target} SYNC", 1),
     ("METADATA {target} GET {key} {key}", 1),
-    ("MARKREAD {target} timestamp=2026-01-0{digit}T00:00:00.000Z", 1),
+    ("MARKREAD {target} timestamp=1970-01-0{digit}T00:00:00.000Z", 1),
     ("REDACT {target} {msgid} :{text}", 2),
     ("RENAME {channel} {channel} :{text}", 2),
     ("RELAYMSG {channel} {nick}/x :{text}", 1),
