@@ -4,6 +4,7 @@ The driver calls `connect`, `received`, `disconnected`, `held_back` and `tick`, 
 names. One call is one step: nothing here waits, and nothing happens between calls.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -88,6 +89,8 @@ class Ircd:
         self.state = State(config.name)
         for known in skills.remembered():
             self.state.remember(known)
+        self.heard: Counter[str] = Counter()
+        """How often clients sent which command since the start."""
         self.sessions: set[Session] = set()
         self.reserved: dict[Folded, Session] = {}
         """Nicks that clients hold which are still registering."""
@@ -114,8 +117,8 @@ class Ircd:
     def connect(self, host: str, peer: str) -> Session:
         """A new connection. `host` is what others see of where it comes from."""
         now = self.clock()
-        user = User(host, signed_on_at=now, spoke_at=now)
-        session = Session(user, peer, connected_at=self.timer(), heard_at=self.timer())
+        user = User(host=host, signed_on_at=now, spoke_at=now)
+        session = Session(user, peer=peer, connected_at=self.timer(), heard_at=self.timer())
         user.session = session
         self.sessions.add(session)
         return session
@@ -129,7 +132,8 @@ class Ircd:
         if session.question is not None:
             self._wait(session.question, raw)
             return
-        if raw.startswith(express.BEGINNING) and express.say(self, session, raw[express.SKIP :]):
+        is_short = raw.startswith(express.BEGINNING) and raw.isascii()
+        if is_short and express.say(self, session, [raw[express.SKIP :].decode()]):
             return
         if session.phase is LINKED and self.links is not None:
             self.links.received(session, raw)
@@ -366,6 +370,8 @@ class Ircd:
 
     def _dispatch(self, session: Session, line: Line) -> None:
         command = self.commands.get(line.command)
+        if command is not None:
+            self.heard[line.command] += 1
         if line.command not in LEAVES_ALL_AS_IT_WAS:
             self.state.changes.touch(session)
         try:

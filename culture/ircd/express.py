@@ -4,6 +4,7 @@ Whatever is special in any way takes the way of every command, which does the sa
 the time. A test holds the two side by side.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from culture.ircd.channel import Channel
@@ -30,47 +31,62 @@ _REGISTERED_ONLY: Final = UserMode.REGISTERED_ONLY
 _new = tuple.__new__
 
 
-def say(ircd: "Ircd", session: Session, words: bytes) -> bool:
-    """Whether it was said. The words are what stands behind BEGINNING, without the end of the line."""
+def say(ircd: "Ircd", session: Session, lines: Sequence[str]) -> int:
+    """How many were said, from the first on. A line is what stands behind BEGINNING, without its end."""
     if session.phase is not REGISTERED or session.question is not None or session.draft is not None:
-        return False
-    if len(words) > _SHORT_BYTES or not words.isascii():
-        return False
-    name, _, text = words.decode().partition(" :")
+        return 0
     sender = session.user
     mask = sender.mask
-    state, record = ircd.state, ircd.record
     # Who has a mode is found in less memory than which modes somebody has.
-    if not text or not text.isprintable() or sender in state.by_mode[_BOT] or len(mask) > _SHORT_MASK:
-        return False
-    at = ircd.clock()
-    msgid = ""
-    target: Channel | User | None
-    if name[0:1] == "#":
-        # A name that is found as it was typed need not be folded.
-        target = state.channels.get(name) or state.channels.get(fold(name))  # type: ignore[call-overload]
-        if target is None or sender not in target.members or not target.may_speak(sender):
-            return False
-        if "@" in text and _may_call(text):
-            return False
-        msgid = ircd.new_id()
-        line = (f":{mask} PRIVMSG {target.name} :{text}", at, NO_TAGS, msgid, sender.account)
-        ircd.delivery.say_in(target, _new(Rendered, line), sender)
-    else:
-        target = state.users.get(name) or state.users.get(fold(name))  # type: ignore[call-overload]
-        if target is None or target.away or target in state.by_mode[_REGISTERED_ONLY] or target is sender:
-            return False
-        if session.wants_echo or (reader := target.session) is None:
-            return False
-        bare = f":{mask} PRIVMSG {target.nick} :{text}"
-        if reader.form or record.is_wanted:
+    if len(mask) > _SHORT_MASK or sender in ircd.state.by_mode[_BOT]:
+        return 0
+    at, record, delivery = ircd.clock(), ircd.record, ircd.delivery
+    said, named = 0, ""
+    target: Channel | User | None = None
+    for line in lines:
+        name, _, text = line.partition(" :")
+        if not text or len(line) > _SHORT_BYTES or not line.isascii() or not text.isprintable():
+            break
+        if name != named:
+            # Nothing that is said here changes who may say the next thing.
+            target, named = _hearer(ircd, session, name), name
+        if target is None:
+            break
+        msgid = ""
+        if isinstance(target, Channel):
+            if "@" in text and _may_call(text):
+                break
             msgid = ircd.new_id()
-        if reader.form:
-            data = Rendered(bare, at, NO_TAGS, msgid, sender.account).form(reader.form)
-        else:
-            data = f"{bare}\r\n".encode()
-        ircd.delivery.say_to(reader, data)
-    if record.is_wanted:
-        record.spoke(sender, "PRIVMSG", target, text, NO_TAGS, None, msgid, at)
-    session.heard_at, session.ping_sent_at, sender.spoke_at = ircd.timer(), None, at
-    return True
+            values = (f":{mask} PRIVMSG {target.name} :{text}", at, NO_TAGS, msgid, sender.account)
+            delivery.say_in(target, _new(Rendered, values), sender)
+        elif (reader := target.session) is not None:
+            bare = f":{mask} PRIVMSG {target.nick} :{text}"
+            if reader.form or record.is_wanted:
+                msgid = ircd.new_id()
+            if reader.form:
+                data = Rendered(bare, at, NO_TAGS, msgid, sender.account).form(reader.form)
+            else:
+                data = f"{bare}\r\n".encode()
+            delivery.say_to(reader, data)
+        if record.is_wanted:
+            record.spoke(sender, "PRIVMSG", target, text, NO_TAGS, None, msgid, at)
+        said += 1
+    if said:
+        ircd.heard["PRIVMSG"] += said
+        session.heard_at, session.ping_sent_at, sender.spoke_at = ircd.timer(), None, at
+    return said
+
+
+def _hearer(ircd: "Ircd", session: Session, name: str) -> Channel | User | None:
+    """Whom the name means, if any plain text may be said there, and nothing besides has to be told."""
+    sender, state = session.user, ircd.state
+    # A name that is found as it was typed need not be folded.
+    if name[0:1] == "#":
+        channel = state.channels.get(name) or state.channels.get(fold(name))  # type: ignore[call-overload]
+        may_speak = channel is not None and sender in channel.members and channel.may_speak(sender)
+        return channel if may_speak else None
+    user: User | None
+    user = state.users.get(name) or state.users.get(fold(name))  # type: ignore[call-overload]
+    if user is None or user.away or user in state.by_mode[_REGISTERED_ONLY] or user is sender:
+        return None
+    return None if session.wants_echo or user.session is None else user

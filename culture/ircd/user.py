@@ -52,22 +52,26 @@ def parse_sign_on(text: str) -> SignOn:
 
 
 @dataclass(slots=True, eq=False)
-class User:
-    """What every line needs stands first, so that it is close together in memory."""
+class UserFront:
+    """What every message asks of a user, together in memory as `SessionFront` is."""
 
-    host: str
-    signed_on_at: float
     nick: str = UNNAMED
-    username: str = ""
     mask: str = field(init=False, default="")
     """nick!user@host. `identify` keeps it."""
-    modes: set[UserMode] = field(default_factory=set)
-    """Changed by `State.set_user_mode`, which keeps count."""
     session: Session | None = None
     """The connection, where the user is connected to this server."""
     away: str | None = None
     account: str | None = None
     spoke_at: float = 0.0
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class User(UserFront):
+    host: str
+    signed_on_at: float
+    username: str = ""
+    modes: set[UserMode] = field(default_factory=set)
+    """Changed by `State.set_user_mode`, which keeps count."""
     named_at: float = 0.0
     """Since when the nick is theirs: when they took it, or 0 for the one they came with."""
     realname: str = ""
@@ -89,7 +93,9 @@ class User:
         self, *, nick: str | None = None, username: str | None = None, host: str | None = None
     ) -> None:
         """The one way to change any of these."""
-        self.nick = self.nick if nick is None else nick
+        if nick is not None:
+            # By its folded form they are found. Mostly that is the same, and then it is in memory once.
+            self.nick = fold(nick) if fold(nick) == nick else nick
         self.username = self.username if username is None else username
         self.host = self.host if host is None else host
         self.mask = f"{self.nick}!{self.username}@{self.host}"

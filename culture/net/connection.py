@@ -11,7 +11,7 @@ from culture.ircd.session import CLOSED, LINKED, REGISTERED, Session
 from culture.net.bucket import Bucket
 from culture.net.chain import authenticate
 from culture.net.origin import Origin, origin_of
-from culture.net.wires import Keep, Wire
+from culture.net.wire import Keep, Wire
 from culture.protocol.framing import BODY_BYTES, CRLF, OVERLONG_LINE, LineBuffer
 from culture.protocol.line import format_line
 from culture.systemd.journal import fields
@@ -29,7 +29,7 @@ TURN_S: Final = 0.002
 """How long the lines of one client may take before the others have their turn."""
 LINES_BETWEEN_LOOKS: Final = 4
 """At the clock."""
-BETWEEN: Final = CRLF + BEGINNING
+BETWEEN: Final = (CRLF + BEGINNING).decode()
 FEW: Final = 128
 """Messages at once that cannot take long, wherever they go."""
 
@@ -144,19 +144,20 @@ class Connection(asyncio.Protocol):
 
     def _said(self, data: bytes) -> bytes:
         """What is sent most need not go through everything. What is left to be heard."""
-        if not data.endswith(CRLF):
+        if not data.endswith(CRLF) or not data.isascii():
             return data
         driver = self._driver
-        rest = data[SKIP:-2].split(BETWEEN, FEW)
+        lines = data[SKIP:-2].decode().split(BETWEEN, FEW)
         try:
-            while rest and say(driver.ircd, self.session, rest[0]):
-                del rest[0]
+            said = say(driver.ircd, self.session, lines)
         except Exception:
             self._give_up()
-            rest = []
+            said = len(lines)
         if not driver.is_awake:
             driver.wake()
-        return BEGINNING + BETWEEN.join(rest) + CRLF if rest else b""
+        if said == len(lines):
+            return b""
+        return BEGINNING + BETWEEN.join(lines[said:]).encode() + CRLF
 
     def _within_rate(self, bucket: Bucket, lines: list[bytes], size: int) -> list[bytes]:
         """The lines whose turn it is. If there are more, they wait, and so does what is still unread."""
@@ -237,9 +238,12 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._driver.behind.add(self)
+        self.session.outlet = 0
 
     def resume_writing(self) -> None:
         self._driver.behind.discard(self)
+        if self.session.phase is not CLOSED:
+            _connect(self.session, self._transport)
         if self.session.phase is LINKED:
             # There is room for more of what it lacks.
             self._driver.wake()
@@ -276,7 +280,7 @@ class Connection(asyncio.Protocol):
 
 def _connect(session: Session, transport: asyncio.Transport) -> None:
     session.write = transport.write
-    session.wire = transport if isinstance(transport, Wire) else None
+    session.outlet = transport.outlet if isinstance(transport, Wire) else 0
 
 
 def _turn_away(transport: asyncio.Transport, why: str) -> None:

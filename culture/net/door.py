@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-import select
 import socket
 from collections.abc import Callable
 from typing import Any, Final
 
-from culture.net.wires import Wire, Wires
+from culture.net.wire import Wire
+from culture.net.wires import ARRIVALS, Wires
 
 log = logging.getLogger(__name__)
 
@@ -29,17 +29,19 @@ class Door:
         self._wires = wires
         self._listener = listener
         self._meet = meet
-        self.protocol = asyncio.Protocol()
         listener.setblocking(False)
+        wires.hold(listener.fileno(), self)
         self._open()
 
     def close(self) -> None:
         if self._listener.fileno() >= 0:
-            self._wires.watch(self._listener.fileno(), self, 0)
+            self._wires.let_go(self._listener.fileno())
             self._listener.close()
 
     def writable(self) -> None:
-        """Never asked for."""
+        """Never asked for, nor is the next."""
+
+    def fall_behind(self, data: bytes, sent: int) -> None: ...
 
     def look_again(self) -> None:
         """It is looked after until nobody is left who came."""
@@ -58,12 +60,12 @@ class Door:
 
     def broke(self, error: OSError) -> None:
         log.warning("cannot accept: %s; trying again in %g s", error.strerror, SHUT_S)
-        self._wires.watch(self._listener.fileno(), self, 0)
+        self._wires.watch(self._listener.fileno(), 0)
         self._wires.loop.call_later(SHUT_S, self._open)
 
     def _open(self) -> None:
         if self._listener.fileno() >= 0:
-            self._wires.watch(self._listener.fileno(), self, select.EPOLLIN)
+            self._wires.watch(self._listener.fileno(), ARRIVALS)
 
     def _welcome(self, sock: socket.socket, address: Any) -> None:
         try:

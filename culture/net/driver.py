@@ -25,7 +25,8 @@ from culture.net.origin import Origin
 from culture.net.reach import describe, is_exposed
 from culture.net.reception import reception
 from culture.net.tls import HANDSHAKE_S, Certificate
-from culture.net.wires import Wire, Wires
+from culture.net.wire import Wire
+from culture.net.wires import Wires
 from culture.systemd.journal import fields
 
 log = logging.getLogger(__name__)
@@ -260,23 +261,23 @@ class Driver:
         self._answers.take()
 
     def _write(self, pending: dict[Session, Output]) -> None:
-        wires: list[Wire] = [session.wire for session in pending]
+        files = [session.outlet for session in pending]
         pieces = cast(list[bytes], [*pending.values()])
         # Mostly that is all. With a look at each, one message to a hundred takes a fortieth longer.
-        if not all(wires) or not _BYTES.issuperset(map(type, pieces)):
-            wires, pieces = [], []
+        if not all(files) or not _BYTES.issuperset(map(type, pieces)):
+            files, pieces = [], []
             for session, output in pending.items():
-                self._prepare(session, joined(output), wires, pieces)
-        self._wires.write(wires, pieces)
+                self._prepare(session, joined(output), files, pieces)
+        self._wires.write(files, pieces)
 
-    def _prepare(self, session: Session, data: bytes, wires: list[Wire], pieces: list[bytes]) -> None:
+    def _prepare(self, session: Session, data: bytes, files: list[int], pieces: list[bytes]) -> None:
         if session.phase is CLOSED:
             if (connection := self._connections.get(session)) is not None:
                 connection.hang_up(data)
         elif not data:
             return
-        elif session.wire is not None:
-            wires.append(session.wire)
+        elif session.outlet:
+            files.append(session.outlet)
             pieces.append(data)
         elif session.write is not None:
             session.write(data)

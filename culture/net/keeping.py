@@ -23,7 +23,7 @@ from culture.net.frames import torn_frame_end
 from culture.net.kept import KeptFile, text_of
 from culture.net.origin import origin_values
 from culture.net.position import read_position
-from culture.net.wires import Wire
+from culture.net.wire import Wire
 from culture.systemd.fdstore import FdStore
 
 log = logging.getLogger(__name__)

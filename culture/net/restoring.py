@@ -24,7 +24,7 @@ from culture.net.kept import Kept, bytes_of, read_kept
 from culture.net.origin import origin_from
 from culture.net.position import read_position
 from culture.net.skipping import SkipLine
-from culture.net.wires import Wire
+from culture.net.wire import Wire
 from culture.protocol.framing import CRLF
 from culture.protocol.line import format_line
 from culture.systemd.journal import fields
@@ -122,16 +122,17 @@ class _Restoring:
 
             websocket = WebSocket(lambda: connection, ())
             websocket.carry(connection)
-            wire = self._wire(key, passed.socket, websocket)
+            wire = self._driver.wire(passed.socket, websocket)
             connection.go_on(websocket.go_on(wire, is_binary=values["is_binary"]), origin, session)
+            self._go_on(key, wire)
             return websocket, connection
-        connection.go_on(self._wire(key, passed.socket, connection), origin, session)
+        wire = self._driver.wire(passed.socket, connection)
+        connection.go_on(wire, origin, session)
+        self._go_on(key, wire)
         return connection, connection
 
-    def _wire(self, key: str, sock: socket.socket, protocol: asyncio.Protocol) -> Wire:
-        wire = self._driver.wire(sock, protocol)
+    def _go_on(self, key: str, wire: Wire) -> None:
         wire.go_on(*(bytes_of(self._kept.of(kind).get(key)) for kind in ("torn", "unsent")))
-        return wire
 
     def _feed(self, passed: Passed, key: str, bottom: asyncio.Protocol, connection: Connection) -> None:
         if waiting := self._kept.of("waiting").get(key):

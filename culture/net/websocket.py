@@ -27,7 +27,7 @@ from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 from culture.net.frames import Unfinished
 from culture.net.origin import Origin, origin_of
 from culture.net.proxied import Behind
-from culture.net.wires import Keep
+from culture.net.wire import Keep
 from culture.protocol.framing import BODY_BYTES, CLIENT_TAG_BYTES, CRLF
 
 HANDSHAKE_S: Final = 10.0

@@ -6,6 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.network import Client, Network
 
+from culture.ircd.delivery import joined
+from culture.ircd.express import say
+from culture.ircd.session import Session
+
 NICKS = ("spark-ori", "spark-bo", "spark-lea", "spark-claude")
 CAPS = ("", "echo-message", "message-tags server-time", "message-tags account-tag echo-message batch")
 BEFORE = (
@@ -77,6 +81,36 @@ def _read(clients: list[Client], read: list[list[str]]) -> None:
 @given(st.lists(st.sampled_from(CAPS), min_size=len(NICKS), max_size=len(NICKS)), STEPS)
 def test_both_ways_lead_to_the_same(caps: list[str], steps: list):
     assert play("PRIVMSG", caps, steps) == play("privmsg", caps, steps)
+
+
+WORDS = st.lists(st.tuples(st.sampled_from(TARGETS), TEXTS), min_size=1, max_size=8)
+
+
+@given(st.lists(st.sampled_from(CAPS), min_size=len(NICKS), max_size=len(NICKS)), WORDS)
+def test_what_comes_together_is_said_as_if_it_came_one_by_one(caps: list[str], words: list):
+    together, apart = Network(), Network()
+    for network in (together, apart):
+        for nick, each in zip(NICKS, caps, strict=True):
+            network.client(nick, "#ops", *(["#other"] if nick != "spark-lea" else []), caps=each)
+    lines = [f"{target} :{text}" for target, text in words]
+
+    said = say(together.ircd, _session(together), lines)
+
+    for line in lines[:said]:
+        assert say(apart.ircd, _session(apart), [line]) == 1
+    assert said == len(lines) or say(apart.ircd, _session(apart), lines[said : said + 1]) == 0
+    assert _written(together) == _written(apart)
+
+
+def _session(network: Network) -> Session:
+    user = network.ircd.state.find_user(NICKS[0])
+    assert user is not None
+    assert user.session is not None
+    return user.session
+
+
+def _written(network: Network) -> dict[str, str]:
+    return {session.user.nick: joined(output).decode() for session, output in network.ircd.drain().items()}
 
 
 def anonymous(line: str) -> str:

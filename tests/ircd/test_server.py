@@ -115,6 +115,23 @@ def test_stats_tell_how_long_the_server_is_up():
     ]
 
 
+def test_stats_tell_how_often_which_command_was_sent():
+    # RFC 2812 section 3.4.4, query m. A message counts whichever way it takes.
+    network = Network()
+    ori, _ = network.client("spark-ori", "#a"), network.client("spark-bo", "#a")
+    ori.send("PRIVMSG #a :hello", "PRIVMSG spark-bo :\N{SNOWMAN}", "privmsg #b :nobody", "HELLO")
+    ori.lines()
+    ori.send("STATS m")
+    assert ori.lines() == [
+        ":spark 212 spark-ori JOIN 2",
+        ":spark 212 spark-ori NICK 2",
+        ":spark 212 spark-ori PRIVMSG 3",
+        ":spark 212 spark-ori STATS 1",
+        ":spark 212 spark-ori USER 2",
+        ":spark 219 spark-ori m :End of /STATS report",
+    ]
+
+
 @pytest.mark.parametrize(
     "command", ["ADMIN", "INFO", "LIST *", "LUSERS *", "MOTD", "NAMES #a", "STATS u", "TIME", "VERSION"]
 )

@@ -17,7 +17,7 @@ from culture.ircd.user import User
 from culture.net.connection import Connection
 from culture.net.driver import Driver
 from culture.net.listeners import address_of, listening
-from culture.net.wires import Wire
+from culture.net.wire import Wire
 
 
 class Server:

@@ -1,6 +1,7 @@
 """Sockets that are served together, and do not suffer for each other."""
 
 import asyncio
+import contextlib
 import socket
 import struct
 from collections.abc import AsyncIterator
@@ -89,6 +90,38 @@ async def test_one_that_is_reset_takes_nobody_along(port: int):
     for reader, writer in others:
         assert await asyncio.wait_for(reader.readexactly(5), DEADLINE_S) == b"hello"
         writer.close()
+
+
+async def test_one_that_another_ended_in_the_same_turn_is_not_heard_any_more(eventually):
+    heard: list[bytes] = []
+    transports: list[asyncio.Transport] = []
+
+    class Ending(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            transports.append(transport)
+
+        def data_received(self, data: bytes) -> None:
+            heard.append(data)
+            for transport in transports:
+                transport.abort()
+
+    with listening(("127.0.0.1:0",), []) as listeners:
+        wires = Wires(lambda: None, lambda: None)
+        door = Door(wires, listeners[0], Ending)
+        port = address_of(listeners[0]).port
+        clients = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        await eventually(lambda: len(transports) == len(clients))
+        # In one turn, since nothing waits in between.
+        for _, writer in clients:
+            writer.write(b"hello")
+        for reader, writer in clients:
+            # To end a connection that has unread words is to reset it.
+            with contextlib.suppress(ConnectionResetError):
+                assert await asyncio.wait_for(reader.read(), DEADLINE_S) == b""
+            writer.close()
+        assert heard == [b"hello"]
+        door.close()
+        wires.close()
 
 
 async def test_who_sends_an_end_still_reads_the_answer(port: int):

@@ -52,7 +52,7 @@ def _check_nick(nick: str, longest: int) -> None:
 
 def _relay(ircd: Ircd, session: Session, channel: Channel, line: Line) -> None:
     now = ircd.clock()
-    absent = User(ircd.name, signed_on_at=now, nick=line.param(1), username=_USERNAME, spoke_at=now)
+    absent = User(line.param(1), host=ircd.name, signed_on_at=now, username=_USERNAME, spoke_at=now)
     tags = {RELAY_TAG: session.user.nick, **client_tags(ircd, session, line)}
     text = fit(absent.mask, "PRIVMSG", channel.name, line.param(2))
     mentioned = find_mentioned(ircd, text)

@@ -31,6 +31,7 @@ from culture.protocol.numerics import (
     RPL_LUSERUNKNOWN,
     RPL_MOTD,
     RPL_MOTDSTART,
+    RPL_STATSCOMMANDS,
     RPL_STATSOLINE,
     RPL_STATSUPTIME,
     RPL_TIME,
@@ -124,7 +125,16 @@ def _stats_operators(ircd: Ircd, session: Session) -> None:
         ircd.reply(session, RPL_STATSOLINE, "O", "*@*", "*", one_word(oper.name), trailing=False)
 
 
-_STATS: dict[str, Callable[[Ircd, Session], None]] = {"o": _stats_operators, "u": _stats_uptime}
+def _stats_commands(ircd: Ircd, session: Session) -> None:
+    for command, times in sorted(ircd.heard.items()):
+        ircd.reply(session, RPL_STATSCOMMANDS, command, str(times), trailing=False)
+
+
+_STATS: dict[str, Callable[[Ircd, Session], None]] = {
+    "m": _stats_commands,
+    "o": _stats_operators,
+    "u": _stats_uptime,
+}
 
 
 def _uptime(seconds: int) -> str:

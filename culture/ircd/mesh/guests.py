@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def add_guest(ircd: "Ircd", server: str, known: KnownUser) -> User:
     """Somebody who is in no channel yet."""
     user = User(
-        known.host,
-        known.signed_on_at,
         known.nick,
-        known.username,
+        host=known.host,
+        signed_on_at=known.signed_on_at,
+        username=known.username,
         away=known.away,
         account=known.account,
         spoke_at=known.signed_on_at,
@@ -64,7 +64,7 @@ def drop_if_unseen(ircd: "Ircd", user: User) -> None:
 def tell_known(ircd: "Ircd", channel: str, news: Iterable[str]) -> None:
     """To other hosts, which may not know it: lines of a snapshot that are about one channel."""
     # Nobody did it.
-    this = User(ircd.name, ircd.clock(), UNNAMED, UNNAMED)
+    this = User(host=ircd.name, signed_on_at=ircd.clock(), username=UNNAMED)
     for line in news:
         ircd.record.passing(Moment("", ircd.clock()), "KNOWN", this, channel, line)
 
@@ -79,7 +79,7 @@ def user_of(mask: str) -> User:
     """Somebody of whom nothing else is known, or a host."""
     address, _, host = mask.rpartition("@")
     nick, _, username = address.partition("!")
-    user = User(host, 0.0, nick, username)
+    user = User(nick, host=host, signed_on_at=0.0, username=username)
     user.mask = mask
     return user
 

@@ -68,7 +68,7 @@ def tell_members(ircd: "Ircd", name: str, most: int = MOST_IN_A_LINE) -> None:
     pieces = [members[first : first + most] for first in range(0, len(members), most)]
     bounds = ["", *(piece[0].key for piece in pieces[1:]), ""]
     # Nobody did it.
-    this = User(ircd.name, ircd.clock(), UNNAMED, UNNAMED)
+    this = User(host=ircd.name, signed_on_at=ircd.clock(), username=UNNAMED)
     for index, piece in enumerate(pieces or [[]]):
         text = "\n".join(line for user in piece if channel for line in _lines(ircd.state, user, channel))
         between = (bounds[index], bounds[index + 1])
