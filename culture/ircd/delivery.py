@@ -187,7 +187,7 @@ class Run:
         for form, sessions in self.channel.readers.items():
             piece = b"".join([line.form(form) for line, _ in lines])
             queued.append(piece)
-            if pending.keys().isdisjoint(sessions):
+            if not pending or pending.keys().isdisjoint(sessions):
                 pending.update(dict.fromkeys(sessions, piece))
                 continue
             for reader in sessions:

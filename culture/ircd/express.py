@@ -32,7 +32,7 @@ _new = tuple.__new__
 
 
 def say(ircd: "Ircd", session: Session, lines: Sequence[str]) -> int:
-    """How many were said, from the first on. A line is what stands behind BEGINNING, without its end."""
+    """How many were said, from the first on. A line is the ASCII behind BEGINNING, without its end."""
     if session.phase is not REGISTERED or session.question is not None or session.draft is not None:
         return 0
     sender = session.user
@@ -45,7 +45,7 @@ def say(ircd: "Ircd", session: Session, lines: Sequence[str]) -> int:
     target: Channel | User | None = None
     for line in lines:
         name, _, text = line.partition(" :")
-        if not text or len(line) > _SHORT_BYTES or not line.isascii() or not text.isprintable():
+        if not text or len(line) > _SHORT_BYTES or not text.isprintable():
             break
         if name != named:
             # Nothing that is said here changes who may say the next thing.
