@@ -348,6 +348,14 @@ static void connect_all(void) {
     }
 }
 
+/* A client that wrote and had its answer at once delays its acknowledgements, until a line comes after a pause of
+ * 40 ms, and with no such pause for ever: another load, which a server got or not by how its last answers came.
+ * All of them get clients that acknowledge what they read, as those do that mostly listen. */
+static void acknowledge_at_once(void) {
+    for (int i = 0; i < total; i++)
+        setsockopt(clients[i].fd, IPPROTO_TCP, TCP_QUICKACK, &(int){1}, sizeof(int));
+}
+
 /* ---- scenarios */
 
 static void make_clients(int count, int of_each, int senders) {
@@ -404,6 +412,7 @@ static double percentile_ms(double part) {
 
 static void talk(void) {
     connect_all();
+    acknowledge_at_once();
     nuisances_begin(&nuisances, want.port, group_count);
     uint64_t time, start = since_start(), paced = 0, cpu = 0;
     uint64_t length = want.seconds * SECOND, until = UINT64_MAX;
