@@ -4,7 +4,6 @@ The driver calls `connect`, `received`, `disconnected`, `held_back` and `tick`, 
 names. One call is one step: nothing here waits, and nothing happens between calls.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -89,7 +88,7 @@ class Ircd:
         self.state = State(config.name)
         for known in skills.remembered():
             self.state.remember(known)
-        self.heard: Counter[str] = Counter()
+        self.heard = dict.fromkeys(commands, 0)
         """How often clients sent which command since the start."""
         self.sessions: set[Session] = set()
         self.reserved: dict[Folded, Session] = {}

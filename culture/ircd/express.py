@@ -60,13 +60,14 @@ def say(ircd: "Ircd", session: Session, lines: Sequence[str]) -> int:
             values = (f":{mask} PRIVMSG {target.name} :{text}", at, NO_TAGS, msgid, sender.account)
             delivery.say_in(target, _new(Rendered, values), sender)
         elif (reader := target.session) is not None:
-            bare = f":{mask} PRIVMSG {target.nick} :{text}"
-            if reader.form or record.is_wanted:
+            form = reader.form
+            if form or record.is_wanted:
                 msgid = ircd.new_id()
-            if reader.form:
-                data = Rendered(bare, at, NO_TAGS, msgid, sender.account).form(reader.form)
+            if form:
+                line = f":{mask} PRIVMSG {target.nick} :{text}"
+                data = Rendered(line, at, NO_TAGS, msgid, sender.account).form(form)
             else:
-                data = f"{bare}\r\n".encode()
+                data = f":{mask} PRIVMSG {target.nick} :{text}\r\n".encode()
             delivery.say_to(reader, data)
         if record.is_wanted:
             record.spoke(sender, "PRIVMSG", target, text, NO_TAGS, None, msgid, at)

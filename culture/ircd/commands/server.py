@@ -127,7 +127,8 @@ def _stats_operators(ircd: Ircd, session: Session) -> None:
 
 def _stats_commands(ircd: Ircd, session: Session) -> None:
     for command, times in sorted(ircd.heard.items()):
-        ircd.reply(session, RPL_STATSCOMMANDS, command, str(times), trailing=False)
+        if times:
+            ircd.reply(session, RPL_STATSCOMMANDS, command, str(times), trailing=False)
 
 
 _STATS: dict[str, Callable[[Ircd, Session], None]] = {
