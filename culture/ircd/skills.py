@@ -213,7 +213,7 @@ class Skills:
 
     def wanted_of(self, happened: Sequence[Happening]) -> Sequence[Happening]:
         """Less what only other hosts want to know."""
-        return _only(happened, self.wanted)
+        return _only(happened, _commands(happened), self.wanted)
 
     def remembered(self) -> Iterable[Remembered]:
         return [skill.remembered() for skill in self._skills]
@@ -226,9 +226,11 @@ class Skills:
 
     def commit(self, happened: Sequence[Happening]) -> None:
         """Raises NotRecordedError if one of them could not: then nothing of it may be told."""
+        present = _commands(happened)
         for skill in self._recorders:
             try:
-                skill.commit(happened if skill.records >= self.wanted else _only(happened, skill.records))
+                if recorded := _only(happened, present, skill.records):
+                    skill.commit(recorded)
             except NotRecordedError:
                 raise
             except Exception as error:
@@ -236,9 +238,11 @@ class Skills:
                 raise NotRecordedError(f"skill '{skill.name}' failed") from error
 
     def observe(self, happened: Sequence[Happening]) -> None:
+        present = _commands(happened)
         for skill in self._watchers:
             try:
-                skill.observe(_only(happened, skill.wants))
+                if wanted := _only(happened, present, skill.wants):
+                    skill.observe(wanted)
             except Exception as error:
                 self._report(skill.name, error)
 
@@ -268,5 +272,12 @@ class Skills:
 NO_SKILLS: Final = Skills()
 
 
-def _only(happened: Sequence[Happening], commands: frozenset[str]) -> Sequence[Happening]:
-    return [each for each in happened if each.command in commands]
+def _commands(happened: Sequence[Happening]) -> set[str]:
+    """Mostly that is PRIVMSG and nothing else. By its place a field is found in half the time."""
+    return {each[2] for each in happened}
+
+
+def _only(happened: Sequence[Happening], present: set[str], commands: frozenset[str]) -> Sequence[Happening]:
+    if present <= commands:
+        return happened
+    return [each for each in happened if each.command in commands] if present & commands else ()

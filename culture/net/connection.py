@@ -153,7 +153,9 @@ class Connection(asyncio.Protocol):
         except Exception:
             self._give_up()
             said = len(lines)
-        if not driver.is_awake:
+        if said > 1 and driver.is_full:
+            driver.flush_early()
+        elif not driver.is_awake:
             driver.wake()
         if said == len(lines):
             return b""
@@ -208,6 +210,8 @@ class Connection(asyncio.Protocol):
         else:
             self._put_off(lines[heard:])
         self.settle()
+        if heard > 1 and driver.is_full:
+            driver.flush_early()
 
     def _put_off(self, lines: list[bytes]) -> None:
         self._waiting[:0] = lines

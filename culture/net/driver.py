@@ -32,6 +32,10 @@ from culture.systemd.journal import fields
 log = logging.getLogger(__name__)
 
 TICK_S: Final = 1.0
+FULL: Final = 1000
+"""Messages of one turn that are written down and delivered before more are heard. Beyond what the caches of a
+processor hold each takes longer: 500 pairs with 256 messages on the way in each said 228,000 a second with
+history, and 381,000 so."""
 LARGE_BYTES: Final = 65536
 """So much in one turn goes only to a host that was away."""
 REFUSALS_TOLD_S: Final = 60.0
@@ -238,6 +242,16 @@ class Driver:
         if not self.is_awake:
             self.is_awake = True
             self._loop.call_soon(self._flush)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.ircd.record.happened) >= FULL
+
+    def flush_early(self) -> None:
+        """What was heard so far, and then again at the end of the turn."""
+        was_awake = self.is_awake
+        self._flush()
+        self.is_awake = was_awake
 
     def _begin_turn(self) -> None:
         """What wakes from now on is seen to at the end of the turn."""

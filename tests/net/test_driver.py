@@ -1,10 +1,11 @@
 """The server on real sockets: what the network does to lines, and slow or vanishing clients."""
 
 import asyncio
+import contextlib
 import gc
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from support.network import Network
 
 from culture.config.ircd import Limits
 from culture.ircd.session import Session
+from culture.ircd.skills import Happening, Skill, Skills
 from culture.ircd.user import User
 from culture.net.connection import Connection
-from culture.net.driver import Driver
+from culture.net.driver import FULL, Driver
 from culture.net.listeners import address_of, listening
 from culture.net.wire import Wire
 
@@ -72,6 +74,38 @@ async def test_messages_that_come_together_are_said_in_their_order_among_other_c
         said = [line.rpartition(" :")[2] for line in bo.seen if line.startswith(":spark-ori!")]
         assert said == ["one", "two", "three", "four ☃", "five", *map(str, range(300)), "the end"]
         assert await ori.until(" 401 ") == ":spark 401 spark-ori nobody :No such nick/channel"
+
+
+async def test_a_turn_with_much_in_it_is_written_down_in_parts():
+    class Counting(Skill):
+        name = "counting"
+        records = frozenset({"PRIVMSG"})
+
+        def commit(self, happened: Sequence[Happening]) -> None:
+            sizes.append(len(happened))
+
+    sizes: list[int] = []
+    limits = Limits(local_rate_lines_per_s=0)
+    with listening(("127.0.0.1:0",), []) as listeners:
+        driver = Driver(Network(limits=limits, skills=Skills([Counting()])).ircd)
+        await driver.serve(listeners)
+        port = address_of(listeners[0]).port
+        async with contextlib.AsyncExitStack() as stack:
+            clients = [
+                await stack.enter_async_context(connected(port, f"spark-{name}", "#a"))
+                for name in "abcdefghijklmnop"
+            ]
+            # In one turn, since nothing waits in between.
+            for client in clients:
+                client.send(*(f"PRIVMSG #a :{number}" for number in range(100)))
+                client.send("PRIVMSG #a :the \u2603", "PING end")
+            for client in clients:
+                await client.until("PONG spark :end")
+        await driver.stop()
+
+    assert sum(sizes) == 16 * 101
+    # One client may say so many more before it is seen.
+    assert FULL <= max(sizes) < FULL + 101
 
 
 async def test_a_client_that_never_reads_is_closed_and_the_others_miss_nothing(server: Server):
