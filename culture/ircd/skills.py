@@ -168,7 +168,7 @@ class Skill:
         return least
 
     def commit(self, happened: Sequence[Happening]) -> None:
-        """All that happened in one turn of the loop. If it raises, nothing of it is delivered."""
+        """All that happened since the last time, mostly in one turn. If it raises, nothing is delivered."""
 
     def observe(self, happened: Sequence[Happening]) -> None:
         """Must be quick: the server waits. What takes long belongs in a thread of the skill."""
