@@ -84,8 +84,11 @@ def program_of(mark: str) -> int:
     return pid
 
 
-def _parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+def _parent_of(pid: int) -> int | None:
+    """None: it has ended since it was seen."""
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return None
 
 
 async def runs(mark: str, words: str, eventually: Eventually) -> int:
