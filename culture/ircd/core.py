@@ -32,6 +32,7 @@ from culture.ircd.stamping import named_in, stamp_change
 from culture.ircd.state import State
 from culture.ircd.text import LINE_BYTES, cut, one_word, room_behind
 from culture.ircd.timeouts import check_all
+from culture.ircd.traffic import NO_TRAFFIC, Traffic
 from culture.ircd.unreadable import refuse_line
 from culture.ircd.user import User
 from culture.names import Folded
@@ -90,6 +91,8 @@ class Ircd:
             self.state.remember(known)
         self.heard = dict.fromkeys(commands, 0)
         """How often clients sent which command since the start."""
+        self.traffic_of: Callable[[Session], Traffic] = lambda session: NO_TRAFFIC
+        """The driver knows, and sets it."""
         self.sessions: set[Session] = set()
         self.reserved: dict[Folded, Session] = {}
         """Nicks that clients hold which are still registering."""

@@ -13,6 +13,7 @@ from culture.ircd.auth import Authenticator
 from culture.ircd.core import Ircd
 from culture.ircd.delivery import Output, joined
 from culture.ircd.session import CLOSED, LINKED, Session
+from culture.ircd.traffic import NO_TRAFFIC, Traffic
 from culture.net.admission import Admission
 from culture.net.answers import Answers
 from culture.net.bucket import Bucket, Rate
@@ -25,6 +26,7 @@ from culture.net.origin import Origin
 from culture.net.reach import describe, is_exposed
 from culture.net.reception import reception
 from culture.net.tls import HANDSHAKE_S, Certificate
+from culture.net.traffic import traffic_of
 from culture.net.wire import Wire
 from culture.net.wires import Wires
 from culture.systemd.journal import fields
@@ -48,6 +50,7 @@ class Driver:
     ) -> None:
         """Without a keeper nothing goes on after this process."""
         self.ircd = ircd
+        ircd.traffic_of = self._traffic_of
         self.keeper = keeper
         self._drain = ircd.drain if keeper is None else functools.partial(_drain, ircd, keeper)
         self._answers = Answers(ircd, authenticator, self._settle)
@@ -166,6 +169,10 @@ class Driver:
 
     def connection_of(self, session: Session) -> Connection | None:
         return self._connections.get(session)
+
+    def _traffic_of(self, session: Session) -> Traffic:
+        connection = self._connections.get(session)
+        return NO_TRAFFIC if connection is None else traffic_of(connection.transport)
 
     def now(self) -> float:
         return self._loop.time()

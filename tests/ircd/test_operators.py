@@ -4,6 +4,7 @@ import pytest
 from support.network import Client, Network
 
 from culture.config.ircd import Limits, OperConfig
+from culture.ircd.traffic import Traffic
 
 OPERS = (
     OperConfig("root", password_credential="root"),
@@ -163,6 +164,25 @@ def test_operators_are_told_who_can_be_one(network: Network):
     assert other.lines() == [
         ":spark 481 other :Permission Denied- You're not an IRC operator",
         ":spark 219 other o :End of /STATS report",
+    ]
+
+
+def test_operators_are_told_what_each_connection_carried(network: Network):
+    # RFC 2812 section 3.4.4, query l. Who is connected from where is nobody else's business.
+    op = make_operator(network)
+    network.clock.advance(90)
+    other = network.client("other")
+    network.ircd.traffic_of = lambda session: Traffic(5, 40, 4096, 30, 2047)
+    for client in (op, other):
+        client.send("STATS l")
+    assert op.lines() == [
+        ":spark 211 op op!op@spark 5 40 4 30 1 90",
+        ":spark 211 op other!other@spark 5 40 4 30 1 0",
+        ":spark 219 op l :End of /STATS report",
+    ]
+    assert other.lines() == [
+        ":spark 481 other :Permission Denied- You're not an IRC operator",
+        ":spark 219 other l :End of /STATS report",
     ]
 
 

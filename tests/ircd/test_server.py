@@ -106,11 +106,11 @@ def test_stats_tell_how_long_the_server_is_up():
     network = Network()
     ori = network.client("spark-ori")
     network.clock.advance(2 * 86400 + 3 * 3600 + 4 * 60 + 5)
-    ori.send("STATS u", "STATS l", "STATS")
+    ori.send("STATS u", "STATS z", "STATS")
     assert ori.lines() == [
         ":spark 242 spark-ori :Server Up 2 days 3:04:05",
         ":spark 219 spark-ori u :End of /STATS report",
-        ":spark 219 spark-ori l :End of /STATS report",
+        ":spark 219 spark-ori z :End of /STATS report",
         ":spark 461 spark-ori STATS :Not enough parameters",
     ]
 

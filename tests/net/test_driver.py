@@ -76,6 +76,20 @@ async def test_messages_that_come_together_are_said_in_their_order_among_other_c
         assert await ori.until(" 401 ") == ":spark 401 spark-ori nobody :No such nick/channel"
 
 
+async def test_the_kernel_tells_what_a_connection_carried(server: Server):
+    async with connected(server.port, "spark-ori") as ori:
+        (session,) = server.driver.ircd.sessions
+        before = server.driver.ircd.traffic_of(session)
+        line = f"PRIVMSG nobody :{'x' * 200}"
+        ori.send(line)
+        await ori.until(" 401 ")
+        after = server.driver.ircd.traffic_of(session)
+        assert after.bytes_in - before.bytes_in == len(line) + 2
+        assert (after.packets_in - before.packets_in, after.packets_out - before.packets_out) == (1, 1)
+        # What was not acknowledged yet may still be lost.
+        assert 0 < before.bytes_out <= after.bytes_out
+
+
 async def test_a_turn_with_much_in_it_is_written_down_in_parts():
     class Counting(Skill):
         name = "counting"

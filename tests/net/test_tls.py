@@ -56,6 +56,9 @@ async def test_a_client_registers_and_the_session_is_secure(tmp_path: Path):
         await plain.until(" 001 ")
         (session,) = driver.ircd.sessions
         assert (session.is_secure, session.fingerprint) == (True, "")
+        traffic = driver.ircd.traffic_of(session)
+        assert traffic.bytes_out > 1000
+        assert traffic.bytes_in > 100
         plain.send("QUIT")
         await plain.until("ERROR")
         await plain.close()

@@ -155,9 +155,9 @@ MANUAL: Final[dict[str, Entry]] = {
         "The privilege is `link`. It is not opened again by this host until somebody sends `CONNECT`.",
     ),
     "STATS": Entry(
-        "u | m | o",
-        "How long this server has been up, or how often which command was sent; for operators, STATS o: who "
-        "can be one.",
+        "u | m | l | o",
+        "How long this server has been up, or how often which command was sent; for operators, STATS l: what "
+        "each connection carried, and STATS o: who can be one.",
         "Of other letters only the end.",
     ),
     "TAGMSG": Entry("target,target", "Sends tags without a text.", "To readers with `message-tags`."),

@@ -32,6 +32,7 @@ from culture.protocol.numerics import (
     RPL_MOTD,
     RPL_MOTDSTART,
     RPL_STATSCOMMANDS,
+    RPL_STATSLINKINFO,
     RPL_STATSOLINE,
     RPL_STATSUPTIME,
     RPL_TIME,
@@ -107,7 +108,9 @@ def stats(ircd: Ircd, session: Session, line: Line) -> None:
     """By a letter. Whatever is told or refused, the end is; of what is not counted here, nothing else."""
     require_this_server(ircd, line.param(1))
     query = line.param(0)[:1]
-    if (tell := _STATS.get(query)) is not None:
+    if query in _FOR_OPERATORS and not session.user.is_operator:
+        ircd.refuse(session, not_an_operator())
+    elif (tell := _STATS.get(query)) is not None:
         tell(ircd, session)
     ircd.reply(session, RPL_ENDOFSTATS, one_word(query), "End of /STATS report")
 
@@ -116,11 +119,23 @@ def _stats_uptime(ircd: Ircd, session: Session) -> None:
     ircd.reply(session, RPL_STATSUPTIME, _uptime(int(ircd.clock() - ircd.started_at)))
 
 
+def _stats_connections(ircd: Ircd, session: Session) -> None:
+    now = ircd.timer()
+    for one in sorted(ircd.sessions, key=lambda one: one.connected_at):
+        traffic = ircd.traffic_of(one)
+        figures = (
+            traffic.waiting_bytes,
+            traffic.packets_out,
+            traffic.bytes_out // 1024,
+            traffic.packets_in,
+            traffic.bytes_in // 1024,
+            int(now - one.connected_at),
+        )
+        name = one.user.mask or one_word(one.peer)
+        ircd.reply(session, RPL_STATSLINKINFO, name, *map(str, figures), trailing=False)
+
+
 def _stats_operators(ircd: Ircd, session: Session) -> None:
-    """To operators: whom else to guess at is nobody's business."""
-    if not session.user.is_operator:
-        ircd.refuse(session, not_an_operator())
-        return
     for oper in ircd.config.opers:
         ircd.reply(session, RPL_STATSOLINE, "O", "*@*", "*", one_word(oper.name), trailing=False)
 
@@ -132,10 +147,13 @@ def _stats_commands(ircd: Ircd, session: Session) -> None:
 
 
 _STATS: dict[str, Callable[[Ircd, Session], None]] = {
+    "l": _stats_connections,
     "m": _stats_commands,
     "o": _stats_operators,
     "u": _stats_uptime,
 }
+_FOR_OPERATORS = frozenset("lo")
+"""Who is connected from where, and whom to guess at, is nobody else's business."""
 
 
 def _uptime(seconds: int) -> str:
