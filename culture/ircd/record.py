@@ -30,8 +30,9 @@ from culture.ircd.skills import Happening, Skills, end_of
 from culture.ircd.spoken import tags_of
 from culture.ircd.stamps import format_stamp
 from culture.ircd.user import SignOn, User, format_sign_on
-from culture.protocol.happening import GENERATION_SHIFT, NAMED_TAG, STAMP_TAG
+from culture.protocol.happening import GENERATION_SHIFT, LINES_TAG, NAMED_TAG, STAMP_TAG
 from culture.protocol.line import NO_TAGS
+from culture.protocol.multiline import composition
 
 _new = tuple.__new__
 
@@ -89,6 +90,8 @@ class Record:
 
     def said(self, event: Said, msgid: str, at: float) -> None:
         tags = tags_of(event) if event.mentioned or event.sender.modes else event.tags
+        if event.fragments and (lines := composition(event.fragments)):
+            tags = {**tags, LINES_TAG: lines}
         self.spoke(event.sender, event.command, event.target, event.text, tags, event.to, msgid, at)
 
     def spoke(
@@ -129,7 +132,7 @@ class Record:
                 made_at = str(int(channel.created_at * 1000))
                 about = (made_at, "-" if channel.members else "o", format_stamp(channel.made_anew))
                 self._in_channel(moment, "ENTER", channel, user, params=about)
-                self._in_channel(moment, "JOIN", channel, user)
+                self._in_channel(moment, "JOIN", channel, user, user.realname)
             case Parted(user, channel, reason):
                 self._in_channel(moment, "PART", channel, user, reason)
             case Kicked(user, channel, kicked, reason):
@@ -245,7 +248,7 @@ class Record:
                 event.name,
                 event.user,
                 event.reason,
-                is_public=isinstance(target, Channel) and target.is_public,
+                is_public=isinstance(target, Channel) and target.is_public and event.name == target.name,
                 ends=event.ends,
                 params=(event.msgid,),
                 to=event.host,

@@ -242,9 +242,9 @@ class State:
                 if fold(new_nick) != user.key:
                     self.past.remember(user, at)
                     self.former_nicks.remember(user.key, user)
+                    user.named_at = at
                 self.users.pop(user.key, None)
                 user.identify(nick=new_nick)
-                user.named_at = at
                 self.users[user.key] = user
             case HostChanged(user, username, host):
                 user.identify(username=username, host=host)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from culture.protocol.framing import BODY_BYTES, CRLF
 from culture.protocol.line import format_line
-from culture.protocol.multiline import Fragment
+from culture.protocol.multiline import Fragment, decompose
 
 LINE_BYTES = BODY_BYTES - len(CRLF)
 REPEATED_BYTES = 300
@@ -56,8 +56,11 @@ def pack(words: Iterable[str], limit_bytes: int, separator: str = " ") -> Iterat
         yield separator.join(line)
 
 
-def fragments_of(text: str, room_bytes: int) -> tuple[Fragment, ...]:
-    """A text in pieces that fit in a line."""
+def fragments_of(text: str, room_bytes: int, composition: str = "") -> tuple[Fragment, ...]:
+    """A text in pieces that fit in a line: those in which it was sent, as far as that is known."""
+    sent = decompose(text, composition)
+    if sent and all(size(fragment.text) <= room_bytes for fragment in sent):
+        return sent
     fragments = []
     for line in text.split("\n"):
         is_joined = False

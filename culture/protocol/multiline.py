@@ -28,6 +28,28 @@ def combine(fragments: Iterable[Fragment]) -> str:
     return text
 
 
+def composition(fragments: Sequence[Fragment]) -> str:
+    """In which lines a message was sent, as `5,+7`: their lengths. Empty where its line breaks tell."""
+    if len(fragments) > 1 and not any(fragment.is_joined for fragment in fragments):
+        return ""
+    return ",".join(f"{'+' if fragment.is_joined else ''}{len(fragment.text)}" for fragment in fragments)
+
+
+def decompose(text: str, lengths: str) -> tuple[Fragment, ...]:
+    """`combine` backwards; nothing if the composition is not one of this text."""
+    fragments: list[Fragment] = []
+    start = 0
+    for word in filter(None, lengths.split(",")):
+        length = word.removeprefix("+")
+        if not (length.isascii() and length.isdigit()):
+            return ()
+        is_joined = word != length
+        start += 1 if fragments and not is_joined else 0
+        fragments.append(Fragment(text[start : start + int(length)], is_joined))
+        start += int(length)
+    return tuple(fragments) if combine(fragments) == text else ()
+
+
 class RenderedLines:
     """The lines of one message. `head` is what stands in front of each text: `:mask PRIVMSG #ops :`."""
 

@@ -58,7 +58,7 @@ def test_the_same_command_may_follow_what_was_just_said(network: Network):
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("HISTORY", ":spark 461 spark-ori HISTORY :Not enough parameters"),
+        ("HISTORY", ":spark FAIL HISTORY INVALID_PARAMS * :Insufficient parameters"),
         ("HISTORY RECENT", ":spark FAIL HISTORY INVALID_PARAMS RECENT :Insufficient parameters"),
         ("HISTORY SINCE #ops", ":spark FAIL HISTORY INVALID_PARAMS SINCE :Insufficient parameters"),
         ("HISTORY NONE #ops", ":spark FAIL HISTORY INVALID_PARAMS NONE :Unknown command"),

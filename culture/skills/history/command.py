@@ -46,6 +46,8 @@ class HistoryCommand:
         }
 
     def answer(self, asker: Asker, params: Sequence[str]) -> Replies:
+        if not params:
+            raise Failure("INVALID_PARAMS", "*", text="Insufficient parameters")
         subcommand, rest = params[0].upper(), params[1:]
         answer = self._subcommands.get(subcommand)
         if answer is None:

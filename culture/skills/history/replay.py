@@ -6,7 +6,7 @@ from typing import Final
 from culture.ircd.skills import Reply
 from culture.ircd.text import LINE_BYTES, fragments_of, size
 from culture.protocol.capabilities import Cap
-from culture.protocol.happening import FOR_HOSTS
+from culture.protocol.happening import FOR_HOSTS, LINES_TAG
 from culture.protocol.render import format_time
 from culture.store.history.indexing import SPEECH
 from culture.store.history.reading import Recorded
@@ -30,18 +30,23 @@ def commands_for(caps: Set[str]) -> tuple[str, ...]:
     return (*SPEECH, *EVENTS, *tags_only, *redactions)
 
 
-def replayed(row: Recorded, name: str) -> Reply:
-    """The line as it was. `name` is the channel that it was seen in."""
+def replayed(row: Recorded, name: str, caps: Set[str]) -> Reply:
+    """The line as it was. `name` is the channel that it was seen in, `caps` are of who reads it now."""
     at = row.at_ms / 1000
     tags = {tag: value for tag, value in row.tags.items() if tag not in FOR_HOSTS}
     where = () if row.command in _NOWHERE else (row.target or name,)
     head = (*where, *row.params)
     if row.command in SPEECH:
         room = LINE_BYTES - size(f":{row.mask} {row.command} {head[0]} :")
-        fragments = fragments_of(row.text, room)
-        if len(fragments) > 1:
+        lines = row.tags.get(LINES_TAG, "")
+        fragments = fragments_of(row.text, room, lines)
+        if len(fragments) > 1 or lines:
             return Reply(row.command, head, row.mask, at, row.msgid, row.account, tags, fragments=fragments)
     has_text = bool(row.text) or row.command in _TEXTUAL
+    if row.command == "JOIN":
+        # Its text is the real name.
+        has_text = Cap.EXTENDED_JOIN in caps
+        head = (*head, row.account or "*") if has_text else head
     params = (*head, row.text) if has_text else head
     return Reply(row.command, params, row.mask, at, row.msgid, row.account, tags, trailing=has_text)
 

@@ -36,7 +36,7 @@ class History(Skill):
         self._server = server
         self.commands = {
             "CHATHISTORY": SkillCommand(ChatHistory(archive).answer),
-            "HISTORY": SkillCommand(HistoryCommand(archive, server, semantic).answer, params=1),
+            "HISTORY": SkillCommand(HistoryCommand(archive, server, semantic).answer),
         }
 
     def start(self) -> None:
