@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from culture.ircd.channel import Channel
+from culture.ircd.channel import Channel, status_of
 from culture.ircd.events import (
     AccountChanged,
     AwayChanged,
@@ -101,8 +101,13 @@ def _announce(event: Change, state: State) -> Announcement:
         case Redacted(user, target, name, msgid, reason):
             words = (name, msgid, *([reason] if reason else []))
             line = _from(user, "REDACT", *words, trailing=bool(reason))
-            readers = target.members if isinstance(target, Channel) else [target]
+            readers = _addressed(target, name) if isinstance(target, Channel) else [target]
             return Announcement(line, _with_echo(readers, user), user, needs=Cap.MESSAGE_REDACTION)
+
+
+def _addressed(channel: Channel, name: str) -> Iterable[User]:
+    status = status_of(name)
+    return channel.members if status is None else channel.at_least(status)
 
 
 def _followers(user: User, state: State) -> set[User]:

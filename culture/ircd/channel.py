@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from culture.ircd.bans import Guard, Masks
 from culture.ircd.stamps import NEVER, Stamp
 from culture.ircd.user import User
-from culture.names import Folded, fold
+from culture.names import SIGNS, Folded, fold
 from culture.protocol.multiline import Fragment
 from culture.protocol.render import Form
 
@@ -26,6 +26,14 @@ class Status(StrEnum):
 
 PREFIXES: dict[Status, str] = {Status.OPERATOR: "@", Status.HALF_OPERATOR: "%", Status.VOICED: "+"}
 RANKS: dict[Status, int] = {status: rank for rank, status in enumerate(reversed(Status), start=1)}
+
+
+def status_of(name: str) -> Status | None:
+    """The lowest standing that is addressed in a channel: `@%#ops` and `%#ops` are the same."""
+    signs, hash_, _ = name.partition("#")
+    if not signs or not hash_ or signs.strip(SIGNS):
+        return None
+    return min((status for status, sign in PREFIXES.items() if sign in signs), key=RANKS.__getitem__)
 
 
 class Flag(StrEnum):
@@ -121,12 +129,15 @@ class Channel:
     def key(self) -> Folded:
         return fold(self.name)
 
+    def addressed(self, to: Status | None) -> str:
+        """As who writes to its members names it: `#ops`, or `@#ops` for those of a standing."""
+        return self.name if to is None else PREFIXES[to] + self.name
+
     def modes_for(self, user: User) -> list[str]:
-        """`+klnt`, the key and the limit. Only members learn the key."""
-        shown = dict(sorted(self.settings.items()))
-        if Setting.KEY in shown and user not in self.members:
-            shown[Setting.KEY] = "*"
-        return ["+" + "".join([*sorted(self.flags), *shown]), *shown.values()]
+        """`+klnt`, the key and the limit, for members alone (RFC 2811 sections 4.2.9 and 4.2.10)."""
+        settings = dict(sorted(self.settings.items()))
+        values = settings.values() if user in self.members else ()
+        return ["+" + "".join([*sorted(self.flags), *settings]), *values]
 
     @property
     def latest(self) -> Stamp:

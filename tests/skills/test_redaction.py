@@ -301,3 +301,21 @@ def test_without_history_there_is_nothing_to_take_back():
     assert ori.lines() == [
         ":spark FAIL REDACT UNKNOWN_MSGID #ops m1 :This message does not exist or is too old"
     ]
+
+
+def test_what_was_said_to_operators_is_taken_back_for_them(network: Network):
+    ori = network.client("spark-ori", "#ops", caps=CAPS)
+    lea, bo = (network.client(f"spark-{name}", "#ops", caps=CAPS) for name in ("lea", "bo"))
+    ori.send("MODE #ops +o spark-lea")
+    of_ori, of_lea = say(ori, "@#ops", "psst"), say(lea, "@#ops", "who?")
+    for client in (ori, lea, bo):
+        client.lines()
+    ori.send(f"REDACT @#OPS {of_ori} :oops", f"REDACT @#ops {of_lea}")
+    told = [
+        f":spark-ori!ori@spark REDACT @#ops {of_ori} :oops",
+        f":spark-ori!ori@spark REDACT @#ops {of_lea}",
+    ]
+    assert bare(ori) == bare(lea) == told
+    assert texts(lea, "@#ops") == []
+    bo.send(f"REDACT @#ops {of_ori}", f"REDACT @#none {of_ori}")
+    assert [line.split(" ")[3] for line in bo.lines()] == ["UNKNOWN_MSGID", "INVALID_TARGET"]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from culture.ircd.channel import Channel
+from culture.ircd.channel import Channel, status_of
 from culture.ircd.commands.skills import asker_of, tell_failure
 from culture.ircd.core import Ircd
 from culture.ircd.events import Redacted
@@ -12,14 +12,15 @@ from culture.ircd.session import Session
 from culture.ircd.skills import Asker, Found, end_of
 from culture.ircd.user import User
 from culture.ircd.whereabouts import home_of
+from culture.names import SIGNS
 from culture.protocol.line import Line
 
 
 def redact(ircd: Ircd, session: Session, line: Line) -> None:
     """`target msgid [reason]`. What is remembered says who said it, and when."""
     name, msgid, reason = line.param(0), line.param(1), line.param(2)
-    channel = ircd.state.find_channel(name) if name.startswith("#") else None
-    if name.startswith("#") and (channel is None or session.user not in channel.members):
+    target = _target(ircd, name)
+    if _is_channel(name) and (not isinstance(target, Channel) or session.user not in target.members):
         raise _invalid(name)
     asker = asker_of(ircd, session, [name])
     ircd.ask_skill(
@@ -33,10 +34,10 @@ def redact(ircd: Ircd, session: Session, line: Line) -> None:
 def _decide(
     ircd: Ircd, session: Session, asker: Asker, name: str, msgid: str, reason: str, found: Found | None
 ) -> None:
-    target = ircd.state.find_channel(name) if name.startswith("#") else ircd.state.find_user(name)
+    target = _target(ircd, name)
     # Somebody else may have taken it back since it was looked for.
     is_gone = msgid in ircd.state.redacted
-    if found is None or is_gone or (name.startswith("#") and target is None):
+    if found is None or is_gone or (_is_channel(name) and target is None):
         _fail(ircd, session, _invalid(name) if target is None else _unknown(name, msgid))
         return
     if isinstance(target, User) and not _is_end(target, found.ends):
@@ -65,10 +66,24 @@ def _is_end(user: User, ends: Sequence[str] | None) -> bool:
     return ends is not None and not {end_of(user), f"nick:{user.key}"}.isdisjoint(ends)
 
 
+def _is_channel(name: str) -> bool:
+    return name.lstrip(SIGNS).startswith("#")
+
+
+def _target(ircd: Ircd, name: str) -> Channel | User | None:
+    if _is_channel(name):
+        return ircd.state.find_channel(name.lstrip(SIGNS))
+    return ircd.state.find_user(name)
+
+
 def _spelled(target: Channel | User | None, name: str) -> str:
-    if target is None:
-        return name
-    return target.name if isinstance(target, Channel) else target.nick
+    match target:
+        case Channel():
+            return target.addressed(status_of(name))
+        case User():
+            return target.nick
+        case None:
+            return name
 
 
 def _invalid(name: str) -> Failure:

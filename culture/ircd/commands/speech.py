@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from culture.ircd.channel import PREFIXES, RANKS, Channel, Flag, Status
+from culture.ircd.channel import Channel, Flag, Status, status_of
 from culture.ircd.core import Ircd
 from culture.ircd.events import Said, SpeechCommand
 from culture.ircd.refusal import Refusal, no_such_channel, no_such_nick
@@ -10,6 +10,7 @@ from culture.ircd.session import Session
 from culture.ircd.targets import split_targets
 from culture.ircd.text import LINE_BYTES, cut, size
 from culture.ircd.user import User
+from culture.names import SIGNS
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import NO_TAGS, Line, format_line
 from culture.protocol.mentions import find_mentions
@@ -25,7 +26,6 @@ from culture.protocol.numerics import (
 )
 from culture.protocol.tags import is_client_only, is_denied
 
-_SIGNS = "".join(PREFIXES.values())
 _SURELY_FITS = LINE_BYTES - len(":  PRIVMSG  :")
 
 
@@ -98,9 +98,9 @@ def say_to(
     """To one target. A text of several lines comes with the fragments in which it was sent."""
     if name.startswith("#"):
         _say_in_channel(ircd, session, command, name, None, text, tags, fragments)
-    elif name[0] in _SIGNS and (to := _status_of(name)):
+    elif name[0] in SIGNS and (to := status_of(name)):
         # STATUSMSG: `@#ops` is for the operators in #ops. No nick begins with such a sign.
-        _say_in_channel(ircd, session, command, name.lstrip(_SIGNS), to, text, tags, fragments)
+        _say_in_channel(ircd, session, command, name.lstrip(SIGNS), to, text, tags, fragments)
     else:
         _say_to_user(ircd, session, command, name, text, tags, fragments)
 
@@ -119,7 +119,7 @@ def _say_in_channel(
     if channel is None:
         raise no_such_channel(name)
     check_may_say(channel, sender, text, fragments)
-    shown = channel.name if to is None else PREFIXES[to] + channel.name
+    shown = channel.addressed(to)
     text, fragments = _fit_all(sender, command, shown, text, fragments)
     mentioned = find_mentioned(ircd, text) if "@" in text else ()
     ircd.publish(Said(sender, command, channel, text, tags, mentioned, to, fragments))
@@ -168,14 +168,6 @@ def _say_to_user(
     ircd.publish(Said(sender, command, user, text, tags, (), None, fragments))
     if user.away and command == "PRIVMSG":
         ircd.reply(session, RPL_AWAY, user.nick, user.away)
-
-
-def _status_of(name: str) -> Status | None:
-    """The lowest standing that is addressed: `@%#ops` and `%#ops` are the same."""
-    signs, hash_, _ = name.partition("#")
-    if not signs or not hash_ or signs.strip(_SIGNS):
-        return None
-    return min((status for status, sign in PREFIXES.items() if sign in signs), key=RANKS.__getitem__)
 
 
 def _fit_all(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from culture.ircd.bans import MASK_LISTS
-from culture.ircd.channel import PREFIXES, STATUSES, Channel, Status
+from culture.ircd.channel import STATUSES, Channel, Status, status_of
 from culture.ircd.commands.host import show_host
 from culture.ircd.commands.operators import call_out, put_out
 from culture.ircd.commands.speech import call_absent
@@ -53,15 +53,14 @@ from culture.ircd.stamping import split_changes
 from culture.ircd.stamps import TOPIC, Stamp, parse_stamp
 from culture.ircd.text import LINE_BYTES, fragments_of, size
 from culture.ircd.user import NOBODY, SignOn, User, parse_sign_on
-from culture.names import Folded, fold
-from culture.protocol.happening import NAMED_TAG, STAMP_TAG, Happening
+from culture.names import SIGNS, Folded, fold
+from culture.protocol.happening import LINES_TAG, NAMED_TAG, STAMP_TAG, Happening
 from culture.protocol.line import MalformedLine
 from culture.protocol.mentions import TAG as MENTIONS_TAG
 
 if TYPE_CHECKING:
     from culture.ircd.core import Ircd
 
-_SIGNS: Final = {sign: status for status, sign in PREFIXES.items()}
 _SPEECH: Final[dict[str, SpeechCommand]] = {"PRIVMSG": "PRIVMSG", "NOTICE": "NOTICE", "TAGMSG": "TAGMSG"}
 
 
@@ -101,15 +100,16 @@ class Taking:
     # What is said.
 
     def _said(self, it: Happening, command: SpeechCommand) -> None:
-        name = it.target.lstrip("".join(_SIGNS))
-        target = self._state.find_addressed(name) if name.startswith("#") else self._here(it.target)
-        if target is None:
+        if (target := self._addressed(it)) is None:
             return
         sender = self._source(it)
         room = LINE_BYTES - size(f":{sender.mask} {command} {it.target} :")
-        fragments = fragments_of(it.text, room) if "\n" in it.text or size(it.text) > room else ()
-        to = _SIGNS.get(it.target[0])
-        event = Said(sender, command, target, it.text, it.tags, (), to, fragments)
+        tags = {**it.tags}
+        lines = tags.pop(LINES_TAG, "")
+        is_whole = "\n" not in it.text and size(it.text) <= room and not lines
+        fragments = () if is_whole else fragments_of(it.text, room, lines)
+        to = status_of(it.target)
+        event = Said(sender, command, target, it.text, tags, (), to, fragments)
         sender.spoke_at = it.at
         self._ircd.delivery.say(event, spoken(event, it.id, it.at), hearers(event))
         if isinstance(target, Channel) and to is None and MENTIONS_TAG in it.tags:
@@ -117,11 +117,14 @@ class Taking:
             call_absent(self._ircd, sender, target, tuple(user for user in called if user is not None))
 
     def _redact(self, it: Happening) -> None:
-        is_channel = it.target.startswith("#")
-        target = self._state.find_addressed(it.target) if is_channel else self._here(it.target)
-        if target is not None:
-            name = target.name if isinstance(target, Channel) else target.nick
+        if (target := self._addressed(it)) is not None:
+            to = status_of(it.target)
+            name = target.addressed(to) if isinstance(target, Channel) else target.nick
             self._bring_about(it, Redacted(self._source(it), target, name, it.params[0], it.text, it.ends))
+
+    def _addressed(self, it: Happening) -> Channel | User | None:
+        channel = it.target.lstrip(SIGNS)
+        return self._state.find_addressed(channel) if channel.startswith("#") else self._here(it.target)
 
     # Who is there.
 
@@ -175,7 +178,7 @@ class Taking:
         [who] = self._named(it, [it.target])
         victim = self._state.signed_on.get(who)
         if victim is not None and victim.session is not None:
-            put_out(self._ircd, victim.session, it.source, it.text)
+            put_out(self._ircd, victim.session, self._source(it), it.text)
 
     def _wallops(self, it: Happening) -> None:
         call_out(self._ircd, self._source(it), it.text)

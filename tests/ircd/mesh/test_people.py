@@ -137,16 +137,20 @@ def test_a_message_of_several_lines_is_whole_on_the_other_side():
     ori.send(
         "BATCH +1 draft/multiline #ops",
         "@batch=1 PRIVMSG #ops :one",
-        "@batch=1 PRIVMSG #ops :two",
+        "@batch=1 PRIVMSG #ops :two ",
+        "@batch=1;draft/multiline-concat PRIVMSG #ops :three",
         "BATCH -1",
     )
     mesh.settle()
 
-    assert [line.partition(" :")[2] for line in bo.lines()[1:3]] == [
-        "spark-ori!ori@spark PRIVMSG #ops :one",
-        "spark-ori!ori@spark PRIVMSG #ops :two",
+    opening, *lines, _ = bo.lines()
+    msgid = opening.split(" ")[0].removeprefix("@msgid=")
+    assert lines == [
+        f"@batch={msgid} :spark-ori!ori@spark PRIVMSG #ops :one",
+        f"@batch={msgid} :spark-ori!ori@spark PRIVMSG #ops :two ",
+        f"@batch={msgid};draft/multiline-concat :spark-ori!ori@spark PRIVMSG #ops :three",
     ]
-    assert kit.lines() == [f":spark-ori!ori@spark PRIVMSG #ops :{text}" for text in ("one", "two")]
+    assert kit.lines() == [f":spark-ori!ori@spark PRIVMSG #ops :{text}" for text in ("one", "two ", "three")]
 
 
 def test_a_mention_reaches_who_is_not_in_the_channel():
