@@ -248,6 +248,25 @@ def test_a_command_that_cuts_a_batch_off_is_answered_under_its_own_label():
     ]
 
 
+@pytest.mark.parametrize(("second", "answered"), [("@label=y ", ["x", "y"]), ("", ["x"])])
+def test_a_batch_inside_another_ends_both_and_both_are_answered(second: str, answered: list[str]):
+    ori = Network().client("spark-ori", "#a", caps=ECHO)
+    ori.send("@label=x BATCH +1 draft/multiline #a", f"{second}BATCH +2 draft/multiline #a")
+    *others, last = ori.lines()
+    assert others == [f"@label={label} :spark ACK" for label in answered[:-1]]
+    assert last == f"@label={answered[-1]} :spark FAIL BATCH MULTILINE_INVALID :Another batch is open"
+    ori.send("@batch=2 PRIVMSG #a :x", "BATCH -2")
+    assert ori.lines() == []
+    assert ori.session.draft is None
+
+
+def test_a_batch_of_nothing_is_closed_all_the_same():
+    ori = Network().client("spark-ori", "#a", caps=ECHO)
+    ori.send("@label=x BATCH +1 draft/multiline #a", "BATCH -1")
+    assert ori.lines() == ["@label=x :spark FAIL BATCH MULTILINE_INVALID :A message of blank lines only"]
+    assert ori.session.draft is None
+
+
 def test_each_of_two_labels_of_a_batch_is_answered():
     ori = Network().client("spark-ori", "#a", caps=ECHO)
     ori.send("@label=x BATCH +1 draft/multiline #a", "@batch=1 PRIVMSG #a :one", "@label=y BATCH -1")

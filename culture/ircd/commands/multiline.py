@@ -38,6 +38,8 @@ def _open(ircd: Ircd, session: Session, reference: str, line: Line) -> None:
     before = session.draft
     session.draft = Draft(reference, line.param(2), client_tags(ircd, session, line), ircd.timer())
     if before is not None and not before.is_given_up:
+        # That one is answered by the same failure, or by nothing under its own label.
+        session.draft.label = take_label(ircd, session, before)
         raise invalid("Another batch is open")
     if line.param(1) != TYPE or not line.param(2):
         raise invalid(f"A batch of a client is {TYPE} and has a target")
@@ -49,11 +51,13 @@ def _close(ircd: Ircd, session: Session, reference: str) -> None:
     draft = session.draft
     if draft is None or (draft.reference != reference and not draft.is_given_up):
         raise invalid("No such batch is open")
-    if not draft.is_given_up and not any(fragment.text for fragment in draft.fragments):
-        raise invalid("A message of blank lines only")
     session.draft = None
-    if not draft.is_given_up:
+    if draft.is_given_up:
+        return
+    if any(fragment.text for fragment in draft.fragments):
         ircd.attempt(session, take_label(ircd, session, draft), partial(_say, ircd, session, draft))
+    else:
+        fail(ircd, session, draft, invalid("A message of blank lines only"))
 
 
 def _say(ircd: Ircd, session: Session, draft: Draft) -> None:
