@@ -46,8 +46,9 @@ def complete_mask(text: str) -> str | None:
     for kind in (MUTE, ACCOUNT):
         if text.startswith(kind):
             rest = text[len(kind) :]
-            mask = complete_mask(rest) or "" if kind == MUTE else rest
-            return f"{kind}{mask}" if mask and _is_fit(mask) else None
+            mask = complete_mask(rest) if kind == MUTE else rest
+            is_mask = mask and _is_fit(mask) and not mask.startswith(MUTE)
+            return f"{kind}{mask}" if is_mask else None
     if _EXTENDED.match(text):
         return None
     nick, bang, address = text.partition("!")

@@ -10,7 +10,7 @@ from culture.protocol.masks import matcher
 ELIST: Final = "CMNTU"
 """By creation time, mask, mask that must not match, topic time and user count."""
 
-_COMPARISON = re.compile(r"([CTct]?)([<>])([0-9]{1,9})")
+_COMPARISON = re.compile(r"([CTct]?)([<>])([0-9]+)")
 
 Condition = Callable[[Channel], bool]
 

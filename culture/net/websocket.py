@@ -145,7 +145,8 @@ class WebSocket(asyncio.Protocol):
         self._message += part[: MESSAGE_BYTES + 1 - len(self._message)]
         if not event.message_finished:
             return b""
-        line, self._message = self._message.rstrip(CRLF) + CRLF, b""
+        # A message is one line (IRCv3 websocket). A CR inside it is refused; a LF would begin another.
+        line, self._message = self._message.rstrip(CRLF).replace(b"\n", b"\r") + CRLF, b""
         return line
 
     def _answer(self, request: Request) -> None:

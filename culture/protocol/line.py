@@ -46,7 +46,9 @@ def parse_line(text: str) -> Line:
         raise MalformedLine("no command")
     if colon:
         words.append(trailing)
-    return _new_tuple(Line, (command.upper(), tuple(words[1:]), source, tags))
+    # Letters of other scripts are nobody's command, and some have one of ours as their upper case.
+    command = command.upper() if command.isascii() else command
+    return _new_tuple(Line, (command, tuple(words[1:]), source, tags))
 
 
 _new_tuple = tuple.__new__

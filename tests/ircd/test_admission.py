@@ -157,6 +157,19 @@ def test_only_an_operators_invitation_passes_a_ban():
     assert lea.numerics() == ["INVITE", "JOIN", "353", "366"]
 
 
+def test_a_members_invitation_does_not_outlast_an_operators_decision():
+    # RFC 2811 section 4.2.2: who was invited by a channel operator.
+    network, ori, bo = channel_of_two()
+    lea = network.client("spark-lea")
+    bo.send("INVITE spark-lea #a")
+    ori.send("MODE #a +i")
+    lea.send("JOIN #a")
+    assert lea.numerics() == ["INVITE", "473"]
+    ori.send("INVITE spark-lea #a")
+    lea.send("JOIN #a")
+    assert lea.numerics() == ["INVITE", "JOIN", "353", "366"]
+
+
 def test_an_invitation_ends_with_its_channel():
     network = Network()
     ori, lea = network.client("spark-ori", "#a", "#b"), network.client("spark-lea")

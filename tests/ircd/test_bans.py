@@ -189,3 +189,9 @@ def test_nothing_is_remembered_of_who_left():
     channel = network.ircd.state.find_channel("#a")
     assert channel is not None
     assert bo.session.user not in channel.masks._silenced
+
+
+def test_nobody_is_muted_twice_over():
+    ori = Network().client("spark-ori", "#a")
+    ori.send("MODE #a +b ~m:~m:spark-bo")
+    assert ori.numerics() == ["696"]

@@ -198,3 +198,17 @@ def test_who_subscribes_where_much_is_published_asks_for_it_later():
     lines = lea.lines()
     assert len(lines) == 1 + 302 + 1
     assert lines[-1] == ":spark 774 spark-lea #b 5"
+
+
+def test_who_comes_online_is_told_before_what_they_publish_and_that_once():
+    network = Network()
+    bo = network.client("spark-bo", caps=CAPS)
+    bo.send("METADATA * SUB state", "MONITOR + spark-ori")
+    bo.lines()
+    ori = network.connect()
+    ori.send("CAP REQ :draft/metadata-2 batch", "METADATA * SET state busy")
+    ori.send("NICK spark-ori", "USER ori 0 * :ori", "CAP END")
+    assert read(bo) == [
+        ":spark 730 spark-bo :spark-ori!ori@spark",
+        ":spark-ori!ori@spark METADATA spark-ori state * :busy",
+    ]

@@ -72,6 +72,15 @@ def test_a_full_list_says_what_did_not_fit():
     assert ori.lines() == [":spark 731 spark-ori :a,b", ":spark 734 spark-ori 2 c,d :Monitor list is full"]
 
 
+def test_all_that_did_not_fit_is_told():
+    ori = Network(limits=Limits(monitored_nicks=1)).client("spark-ori")
+    nicks = [f"{letter * 60}" for letter in "abcdefgh"]
+    ori.send(f"MONITOR + {','.join(nicks)}")
+    lines = [line for line in ori.lines() if " 734 " in line]
+    assert all(line.endswith(" :Monitor list is full") and len(line) <= 510 for line in lines)
+    assert ",".join(line.split(" ")[4] for line in lines).split(",") == nicks[1:]
+
+
 def test_a_long_list_comes_in_several_lines():
     network = Network(limits=Limits(monitored_nicks=200))
     ori = network.client("spark-ori")

@@ -39,6 +39,19 @@ def test_before_version_302_there_is_one_line_without_values():
     assert len(line) <= 510
 
 
+def test_the_former_name_of_what_is_offered_takes_no_room_in_one_line():
+    client = make_client()
+    client.send("CAP LS")
+    offers = set(listed(client.lines()))
+    assert not {f"draft/{offer}" for offer in offers} & offers
+
+
+def test_only_a_space_separates_capabilities():
+    client = make_client()
+    client.send("CAP REQ :batch\techo-message", "CAP REQ :batch\N{NO-BREAK SPACE}echo-message")
+    assert [line.split(" ")[3] for line in client.lines()] == ["NAK", "NAK"]
+
+
 def test_what_has_no_room_in_one_line_are_drafts():
     client = make_client(name="s" * 63)
     client.send(f"NICK {LONGEST}", "CAP LS")

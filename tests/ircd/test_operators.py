@@ -97,6 +97,17 @@ def test_nobody_makes_an_operator_of_oneself_but_one_can_step_down(network: Netw
     assert client.numerics()[-2:] == ["MODE", "481"]
 
 
+def test_the_killed_read_who_it_was_with_all_that_is_known_of_them(network: Network):
+    # IRCv3 account-tag and bot-mode: on everything that somebody sends.
+    op = make_operator(network)
+    op.session.user.account = "root"
+    op.send("MODE op +B")
+    victim = network.client("victim", caps="message-tags account-tag")
+    victim.lines()
+    op.send("KILL victim :enough")
+    assert victim.lines()[0] == "@account=root;bot :op!op@spark KILL victim :enough"
+
+
 def test_the_killed_read_why_and_the_others_see_them_quit(network: Network):
     op, victim = make_operator(network), network.client("victim", "#a")
     witness = network.client("witness", "#a")

@@ -115,7 +115,7 @@ def test_ison_and_userhost_tell_who_is_there():
     assert ori.lines() == [
         ":spark 303 spark-ori :spark-bo spark-ori",
         ":spark 303 spark-ori :",
-        ":spark 302 spark-ori :spark-ori=+ori@spark spark-bo=-bo@spark",
+        ":spark 302 spark-ori :spark-ori=+ori@spark spark-bo=-bo@spark spark-ori=+ori@spark",
         ":spark 461 spark-ori ISON :Not enough parameters",
     ]
 

@@ -257,3 +257,10 @@ def test_an_unknown_cap_subcommand_is_refused():
         ":spark 410 * FOO :Invalid CAP command",
         ":spark 461 * CAP :Not enough parameters",
     ]
+
+
+def test_a_user_name_is_cut_by_its_bytes():
+    network = Network()
+    client = network.connect()
+    client.send("NICK spark-ori", f"USER {'é' * 20} 0 * :o")
+    assert client.lines()[0].endswith(f" spark-ori!{'é' * 8}@spark")

@@ -115,6 +115,16 @@ def test_stats_tell_how_long_the_server_is_up():
     ]
 
 
+def test_what_no_server_does_any_more_is_refused_by_its_own_numeric():
+    # RFC 2812 sections 4.5 and 4.6.
+    ori = Network().client("spark-ori")
+    ori.send("SUMMON ori", "USERS")
+    assert ori.lines() == [
+        ":spark 445 spark-ori :SUMMON has been disabled",
+        ":spark 446 spark-ori :USERS has been disabled",
+    ]
+
+
 def test_stats_tell_how_often_which_command_was_sent():
     # RFC 2812 section 3.4.4, query m. A message counts whichever way it takes.
     network = Network()

@@ -147,7 +147,16 @@ def test_input_that_is_not_utf8_is_refused_whole():
     ]
 
 
-@pytest.mark.parametrize("command", ["NOSUCH", "N0SUCH", "1234", "NO_SUCH", "É"])
+@pytest.mark.parametrize(
+    "command", ["é", "p\N{LATIN SMALL LETTER DOTLESS I}ng", "u\N{LATIN SMALL LETTER LONG S}ers"]
+)
+def test_letters_of_other_scripts_make_no_command(command: str):
+    ori = Network().client("spark-ori")
+    ori.send(f"{command} x y")
+    assert ori.lines() == [f":spark 421 spark-ori {command} :Unknown command"]
+
+
+@pytest.mark.parametrize("command", ["NOSUCH", "N0SUCH", "1234", "NO_SUCH"])
 def test_what_is_no_command_is_unknown(command: str):
     ori = Network().client("spark-ori")
     ori.send(f"{command.lower()} x y")

@@ -44,7 +44,7 @@ def test_where_somebody_comes_from_is_told_to_themselves_and_to_operators():
     ori, bo = network.client("spark-ori"), network.client("spark-bo")
     ori.send("MODE spark-ori +i", "WHOIS spark-ori")
     assert [line for line in ori.lines() if " 37" in line] == [
-        ":spark 378 spark-ori spark-ori :is connecting from *@spark test",
+        ":spark 378 spark-ori spark-ori :is connecting from *@test test",
         ":spark 379 spark-ori spark-ori :is using modes +i",
     ]
     ori.session.fingerprint = "ab12"
@@ -59,13 +59,17 @@ def test_where_somebody_comes_from_is_told_to_themselves_and_to_operators():
 
 @pytest.mark.parametrize(
     ("peer", "told"),
-    [("192.0.2.7:4711", "192.0.2.7"), ("[2001:db8::7]:4711", "2001:db8::7"), ("unix socket", "unix socket")],
+    [
+        ("192.0.2.7:4711", "192.0.2.7 192.0.2.7"),
+        ("[2001:db8::7]:4711", "2001:db8::7 2001:db8::7"),
+        ("unix socket", "spark unix socket"),
+    ],
 )
 def test_an_address_is_told_without_its_port(peer: str, told: str):
     ori = Network().client("spark-ori")
     ori.session.peer = peer
     ori.send("WHOIS spark-ori")
-    assert f":spark 378 spark-ori spark-ori :is connecting from *@spark {told}" in ori.lines()
+    assert f":spark 378 spark-ori spark-ori :is connecting from *@{told}" in ori.lines()
 
 
 def test_channels_are_told_to_those_who_may_know_them():
@@ -153,6 +157,7 @@ def test_whowas_of_nobody():
         ":spark 369 spark-bo spark-bo :End of WHOWAS",
         ":spark 431 spark-bo :No nickname given",
         ":spark 402 spark-bo thor :No such server",
+        ":spark 369 spark-bo spark-bo :End of WHOWAS",
     ]
 
 

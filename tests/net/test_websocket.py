@@ -109,6 +109,14 @@ async def test_a_line_may_have_its_end_with_it_and_an_empty_one_is_nothing():
         assert " LS " in await web.read()
 
 
+async def test_a_message_is_one_line():
+    async with serving() as server, server.browser(TEXT) as web:
+        await web.send("NICK spark-ori\nUSER o 0 * :o", "NICK spark-ori\r\nUSER o 0 * :o", "QUIT :z")
+        for _ in range(2):
+            assert "Your line was dropped" in await web.read()
+        assert "(Quit: z)" in await web.read()
+
+
 async def test_a_message_too_long_is_answered_and_the_next_is_heard():
     async with serving() as server, server.browser(TEXT) as web:
         await web.send("PING " + "x" * 507, "PING " + "x" * 100_000, "@" + "x" * 4095 + " PING y", "QUIT :z")

@@ -41,16 +41,18 @@ _LIMIT = re.compile(r"0*([1-9][0-9]{0,8})", re.ASCII)
 
 def change_modes(ircd: Ircd, session: Session, channel: Channel, letters: str, params: list[str]) -> None:
     changes = _Changes(ircd, session, channel)
-    waiting = iter(params[:MOST_PARAMETERS])
+    waiting = iter(params)
+    left = MOST_PARAMETERS
     lists: dict[MaskList, None] = {}
     # Each refusal once: a line full of the same mistake is answered by one line.
     refused: set[tuple[str, ...]] = set()
     for adding, letter in read_all_changes(letters, waiting):
         takes_parameter = _takes_parameter(adding, letter)
         param = next(waiting, None) if takes_parameter else None
-        if takes_parameter and param is None and len(params) > MOST_PARAMETERS:
-            # Its parameter is one too many.
-            continue
+        if param is not None:
+            left -= 1
+            if left < 0:
+                continue
         if letter in MASK_LISTS and param is None:
             lists[MaskList(letter)] = None
             continue

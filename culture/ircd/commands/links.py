@@ -6,13 +6,14 @@ from culture.ircd.core import Ircd
 from culture.ircd.failures import Failure
 from culture.ircd.links import Linked, Links
 from culture.ircd.privileges import require_privilege
+from culture.ircd.refusal import Refusal
 from culture.ircd.session import Phase, Session
 from culture.ircd.targets import require_this_server
 from culture.ircd.text import one_word
 from culture.ircd.whereabouts import all_hosts, users_on
 from culture.protocol.line import Line, format_line
 from culture.protocol.masks import is_match
-from culture.protocol.numerics import RPL_ENDOFLINKS, RPL_LINKS, RPL_MAP, RPL_MAPEND
+from culture.protocol.numerics import ERR_NOSUCHSERVER, RPL_ENDOFLINKS, RPL_LINKS, RPL_MAP, RPL_MAPEND
 
 
 def server(ircd: Ircd, session: Session, line: Line) -> None:
@@ -70,7 +71,7 @@ def squit(ircd: Ircd, session: Session, line: Line) -> None:
 def _require_links(ircd: Ircd, session: Session, command: str, name: str) -> Links:
     require_privilege(ircd, session, "link")
     if ircd.links is None:
-        raise Failure("NO_LINKS", name, text="No links are configured")
+        raise Refusal(ERR_NOSUCHSERVER, name, "No links are configured")
     ircd.notes.add("link-asked", session, f"asked for {command} {name}", operator=session.oper)
     return ircd.links
 

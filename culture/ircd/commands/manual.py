@@ -160,11 +160,13 @@ MANUAL: Final[dict[str, Entry]] = {
         "each connection carried, and STATS o: who can be one.",
         "Of other letters only the end.",
     ),
+    "SUMMON": Entry("user", "Calls nobody here from a terminal.", is_for_people=False),
     "TAGMSG": Entry("target,target", "Sends tags without a text.", "To readers with `message-tags`."),
     "TIME": Entry("[server]", "What time it is here."),
     "TOPIC": Entry("#a [:text]", "Shows or sets the topic of a channel.", "An empty text clears it."),
     "USER": Entry("name 0 * :real name", "With NICK, registers.", is_for_people=False),
     "USERHOST": Entry("nick ...", "Where up to five people come from.", "`-` is away, `*` an operator."),
+    "USERS": Entry("[server]", "Who is logged in to the machine is not told.", is_for_people=False),
     "VERIFY": Entry("account code", "No account waits for a code here.", is_for_people=False),
     "VERSION": Entry("[server]", "The version of this server, and what it supports."),
     "WALLOPS": Entry(

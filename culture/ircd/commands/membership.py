@@ -74,14 +74,12 @@ def send_welcome(ircd: Ircd, session: Session, channel: Channel) -> None:
 
 
 def _check_admission(channel: Channel, user: User, key: str) -> None:
-    """Who was invited by an operator is let in, whatever else holds (RFC 2811 section 4.3.1)."""
+    """Who was invited by an operator is let in, whatever else holds (RFC 2811 sections 4.2.2 and 4.3.1)."""
     if user.invites.get(channel):
         return
     if channel.masks.is_banned(user):
         raise Refusal(ERR_BANNEDFROMCHAN, channel.name, "Cannot join channel (+b)")
-    if Flag.INVITE_ONLY in channel.flags and not (
-        channel in user.invites or channel.masks.needs_no_invitation(user)
-    ):
+    if Flag.INVITE_ONLY in channel.flags and not channel.masks.needs_no_invitation(user):
         raise Refusal(ERR_INVITEONLYCHAN, channel.name, "Cannot join channel (+i)")
     if Flag.REGISTERED_JOIN in channel.flags and user.account is None:
         raise Refusal(ERR_NEEDREGGEDNICK, channel.name, "Cannot join channel (+R): log in to an account")

@@ -45,8 +45,9 @@ def _add(ircd: Ircd, session: Session, targets: str) -> None:
     for nick in added:
         if (user := ircd.state.find_user(nick)) is not None:
             send_of(ircd, session, user)
-    if refused:
-        raise Refusal(ERR_MONLISTFULL, str(most), ",".join(refused), "Monitor list is full")
+    full = "Monitor list is full"
+    for some in pack(refused, ircd.room_for(session, ERR_MONLISTFULL, str(most), full), separator=","):
+        ircd.reply(session, ERR_MONLISTFULL, str(most), some, full)
 
 
 def _remove(ircd: Ircd, session: Session, targets: str) -> None:

@@ -16,6 +16,7 @@ from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import ERR_INVALIDCAPCMD
 
 MORE = "*"
+_DRAFT = "draft/"
 MODERN = 302
 """Clients of this version of CAP are told of changes without asking (cap-notify)."""
 
@@ -64,7 +65,8 @@ def _ls(ircd: Ircd, session: Session, line: Line) -> None:
         shown = {**offers, Cap.STS: sts} if sts else offers
         _send_lines(ircd, session, "LS", [_with_value(*offer) for offer in shown.items()])
     else:
-        _send_one_line(ircd, session, "LS", list(offers))
+        # A client as old as that has no use for the former name of what it is offered.
+        _send_one_line(ircd, session, "LS", [cap for cap in offers if _without_draft(cap) not in offers])
 
 
 def _list(ircd: Ircd, session: Session, line: Line) -> None:
@@ -76,7 +78,7 @@ def _req(ircd: Ircd, session: Session, line: Line) -> None:
     _suspend_registration(session)
     # Also as a person types it, without the colon.
     asked = " ".join(line.params[1:])
-    wanted = asked.split()
+    wanted = [word for word in asked.split(" ") if word]
     caps, offers = set(session.caps), offered(ircd.config, ircd.skills.caps)
     for word in wanted:
         name = word.removeprefix("-")
@@ -119,7 +121,11 @@ def _send_one_line(ircd: Ircd, session: Session, subcommand: str, caps: Sequence
 
 
 def _is_draft(cap: str) -> bool:
-    return cap.startswith("draft/")
+    return cap.startswith(_DRAFT)
+
+
+def _without_draft(cap: str) -> str:
+    return cap.removeprefix(_DRAFT) if _is_draft(cap) else ""
 
 
 def _send_lines(ircd: Ircd, session: Session, subcommand: str, caps: Sequence[str]) -> None:

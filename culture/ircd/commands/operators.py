@@ -12,6 +12,7 @@ from culture.ircd.refusal import Refusal, need_more_params, no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.telling import send_from
 from culture.ircd.user import User, UserMode
+from culture.ircd.whereabouts import all_hosts
 from culture.names import fold
 from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import (
@@ -48,7 +49,7 @@ def kill(ircd: Ircd, session: Session, line: Line) -> None:
     """The victim reads who did it; the others see it quit."""
     require_privilege(ircd, session, "kill")
     nick, comment = line.params[:2]
-    if fold(nick) == fold(ircd.name):
+    if fold(nick) in map(fold, all_hosts(ircd)):
         raise Refusal(ERR_CANTKILLSERVER, "You can't kill a server!")
     victim = ircd.state.find_user(nick)
     if victim is None:
@@ -58,16 +59,17 @@ def kill(ircd: Ircd, session: Session, line: Line) -> None:
         moment = Moment("", ircd.clock(), named=(ircd.state.sign_on_of(victim),))
         ircd.record.passing(moment, "KILL", session.user, victim.nick, comment)
     else:
-        put_out(ircd, victim.session, session.user.mask, comment, operator=session.oper)
+        put_out(ircd, victim.session, session.user, comment, operator=session.oper)
 
 
-def put_out(ircd: Ircd, victim: Session, killer: str, comment: str, operator: str | None = None) -> None:
+def put_out(ircd: Ircd, victim: Session, killer: User, comment: str, operator: str | None = None) -> None:
     """By an operator of this host, known by the name in the configuration, or of another one."""
-    user, nick = victim.user, killer.partition("!")[0]
-    ircd.notes.add("client-killed", victim, f"was killed by {nick}", account=user.account, operator=operator)
-    ircd.send(victim, format_line("KILL", user.nick, comment, source=killer, trailing=True))
-    reason = f"Killed ({nick} ({comment}))"
-    ircd.send(victim, format_line("QUIT", reason, source=user.mask, trailing=True))
+    user, by = victim.user, f"was killed by {killer.nick}"
+    ircd.notes.add("client-killed", victim, by, account=user.account, operator=operator)
+    told = format_line("KILL", user.nick, comment, source=killer.mask, trailing=True)
+    send_from(ircd, killer, victim, told)
+    reason = f"Killed ({killer.nick} ({comment}))"
+    send_from(ircd, user, victim, format_line("QUIT", reason, source=user.mask, trailing=True))
     ircd.close(victim, reason)
 
 

@@ -55,7 +55,7 @@ def ison(ircd: Ircd, session: Session, line: Line) -> None:
 def userhost(ircd: Ircd, session: Session, line: Line) -> None:
     # As ISON: some clients send them in one.
     wanted = " ".join(line.params).split()[:_USERHOST_NICKS]
-    found = dict.fromkeys(user for nick in wanted if (user := ircd.state.find_user(nick)))
+    found = [user for nick in wanted if (user := ircd.state.find_user(nick))]
     for some in list(pack(map(_userhost, found), ircd.room_for(session, RPL_USERHOST))) or [""]:
         ircd.reply(session, RPL_USERHOST, some)
 

@@ -71,7 +71,7 @@ def _rename(ircd: Ircd, session: Session, new: str) -> None:
 def user(ircd: Ircd, session: Session, line: Line) -> None:
     if not line.param(3):
         raise need_more_params("USER")
-    username = _NOT_IN_USERNAME.sub("", line.param(0))[:USERNAME_LENGTH]
+    username = cut(_NOT_IN_USERNAME.sub("", line.param(0)), USERNAME_LENGTH)
     session.user.identify(username=username or "user")
     session.user.realname = cut(line.param(3), ircd.limits.realname_length)
     finish_registration(ircd, session)
@@ -99,20 +99,24 @@ def finish_registration(ircd: Ircd, session: Session) -> None:
 
 def _take_nick(ircd: Ircd, session: Session) -> None:
     """The client may go on with another."""
-    ircd.refuse(session, reserved(session.user.nick))
+    refusal = reserved(session.user.nick)
     ircd.release_nick(session)
     session.user.identify(nick=UNNAMED)
+    ircd.refuse(session, refusal)
 
 
 def _let_in(ircd: Ircd, session: Session) -> None:
     user = session.user
     ircd.release_nick(session)
     session.phase = Phase.REGISTERED
+    # What they published on the way in is news once others know that they are here.
+    early, user.metadata = user.metadata, {}
     ircd.state.add_user(user)
     ircd.record.arrived(Moment("", ircd.clock()), user, ircd.state.metadata.of(user))
-    _welcome(ircd, session)
     tell_online(ircd, user)
     tell_watchers(ircd, user)
+    user.metadata = early
+    _welcome(ircd, session)
 
 
 def _check_nick(ircd: Ircd, session: Session, new: str) -> None:

@@ -1,11 +1,11 @@
-"""ADMIN, INFO, LUSERS, MOTD, STATS, TIME and VERSION: what the server says of itself."""
+"""ADMIN, INFO, LUSERS, MOTD, STATS, SUMMON, TIME, USERS and VERSION: what the server says of itself."""
 
 from collections.abc import Callable
 from itertools import zip_longest
 
 from culture.ircd.commands.isupport import send_isupport
 from culture.ircd.core import Ircd
-from culture.ircd.refusal import not_an_operator
+from culture.ircd.refusal import Refusal, not_an_operator
 from culture.ircd.session import Session
 from culture.ircd.targets import require_this_server
 from culture.ircd.text import one_word
@@ -14,6 +14,8 @@ from culture.ircd.whereabouts import all_hosts
 from culture.protocol.line import Line
 from culture.protocol.numerics import (
     ERR_NOMOTD,
+    ERR_SUMMONDISABLED,
+    ERR_USERSDISABLED,
     RPL_ADMINEMAIL,
     RPL_ADMINLOC1,
     RPL_ADMINLOC2,
@@ -161,6 +163,14 @@ def _uptime(seconds: int) -> str:
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     return f"Server Up {days} days {hours}:{minutes:02}:{seconds:02}"
+
+
+def summon(ircd: Ircd, session: Session, line: Line) -> None:
+    raise Refusal(ERR_SUMMONDISABLED, "SUMMON has been disabled")
+
+
+def users(ircd: Ircd, session: Session, line: Line) -> None:
+    raise Refusal(ERR_USERSDISABLED, "USERS has been disabled")
 
 
 def time(ircd: Ircd, session: Session, line: Line) -> None:

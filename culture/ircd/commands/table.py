@@ -22,7 +22,7 @@ from culture.ircd.commands.presence import away, ison, setname, userhost
 from culture.ircd.commands.redaction import redact
 from culture.ircd.commands.registration import nick, password, user
 from culture.ircd.commands.relay import relaymsg
-from culture.ircd.commands.server import admin, info, lusers, motd, stats, time, version
+from culture.ircd.commands.server import admin, info, lusers, motd, stats, summon, time, users, version
 from culture.ircd.commands.speech import notice, privmsg, tagmsg
 from culture.ircd.commands.who import who
 from culture.ircd.commands.whois import whois, whowas
@@ -76,11 +76,13 @@ COMMANDS: dict[str, Command] = {
     "SETNAME": Command(setname, params=1),
     "SQUIT": Command(squit, params=1),
     "STATS": Command(stats, params=1),
+    "SUMMON": Command(summon),
     "TAGMSG": Command(tagmsg),
     "TIME": Command(time),
     "TOPIC": Command(topic, params=1),
     "USER": Command(user, params=4, phases=NEW),
     "USERHOST": Command(userhost, params=1),
+    "USERS": Command(users),
     "VERIFY": Command(verify, params=2, phases=ANY),
     "VERSION": Command(version),
     "WALLOPS": Command(wallops, params=1),

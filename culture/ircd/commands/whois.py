@@ -83,7 +83,9 @@ def _send_whois(ircd: Ircd, session: Session, user: User) -> None:
 def _send_private(ircd: Ircd, session: Session, user: User) -> None:
     """What is for the user and for operators alone."""
     address = _address(user.session.peer) if user.session else user.host
-    ircd.reply(session, RPL_WHOISHOST, user.nick, f"is connecting from *@{user.host} {address}")
+    # What others see as the host may have been changed.
+    host = user.host if " " in address else address
+    ircd.reply(session, RPL_WHOISHOST, user.nick, f"is connecting from *@{host} {address}")
     ircd.reply(session, RPL_WHOISMODES, user.nick, f"is using modes +{''.join(sorted(user.modes))}")
     if user.session and user.session.fingerprint:
         text = f"has client certificate fingerprint {user.session.fingerprint}"
@@ -108,16 +110,23 @@ def _channels(session: Session, user: User) -> list[str]:
 
 def whowas(ircd: Ircd, session: Session, line: Line) -> None:
     asked = _require_nicks(line.param(0))
-    require_server(ircd, line.param(2))
     count = line.param(1)
     most = int(count) if is_number(count) and int(count) > 0 else None
-    for nick in split_targets(asked)[: ircd.limits.targets or None]:
-        formers = ircd.state.past.find(nick)[:most]
-        for former in formers:
-            _send_whowas(ircd, session, former)
-        if not formers:
-            ircd.refuse(session, Refusal(ERR_WASNOSUCHNICK, nick, "There was no such nickname"))
+    try:
+        require_server(ircd, line.param(2))
+        for nick in split_targets(asked)[: ircd.limits.targets or None]:
+            _whowas_one(ircd, session, nick, most)
+    except Refusal as refusal:
+        ircd.refuse(session, refusal)
     ircd.reply(session, RPL_ENDOFWHOWAS, one_word(asked), "End of WHOWAS")
+
+
+def _whowas_one(ircd: Ircd, session: Session, nick: str, most: int | None) -> None:
+    formers = ircd.state.past.find(nick)[:most]
+    for former in formers:
+        _send_whowas(ircd, session, former)
+    if not formers:
+        ircd.refuse(session, Refusal(ERR_WASNOSUCHNICK, nick, "There was no such nickname"))
 
 
 def _send_whowas(ircd: Ircd, session: Session, former: Former) -> None:

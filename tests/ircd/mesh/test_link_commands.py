@@ -128,6 +128,16 @@ def test_what_stands_in_the_way_is_told():
 
 
 @pytest.mark.parametrize("command", ["CONNECT thor", "SQUIT thor"])
+def test_without_links_there_is_no_such_server(command: str):
+    opers = (OperConfig("root", password_credential="root"),)
+    root = Network(opers=opers, oper_passwords={"root": "sesame"}).client("spark-root")
+    root.send("OPER root sesame")
+    root.lines()
+    root.send(command)
+    assert root.lines() == [":spark 402 spark-root thor :No links are configured"]
+
+
+@pytest.mark.parametrize("command", ["CONNECT thor", "SQUIT thor"])
 def test_it_takes_the_privilege(command: str):
     host, root = operator("kill")
     root.send(command)
