@@ -129,6 +129,11 @@ class Channel:
     def key(self) -> Folded:
         return fold(self.name)
 
+    @property
+    def own_since(self) -> float:
+        """What was said under its name before was said in another channel."""
+        return max(self.created_at, self.renamed_at)
+
     def addressed(self, to: Status | None) -> str:
         """As who writes to its members names it: `#ops`, or `@#ops` for those of a standing."""
         return self.name if to is None else PREFIXES[to] + self.name

@@ -30,7 +30,7 @@ from culture.ircd.skills import Happening, Skills, end_of
 from culture.ircd.spoken import tags_of
 from culture.ircd.stamps import format_stamp
 from culture.ircd.user import SignOn, User, format_sign_on
-from culture.protocol.happening import GENERATION_SHIFT, LINES_TAG, NAMED_TAG, STAMP_TAG
+from culture.protocol.happening import GENERATION_SHIFT, LINES_TAG, MADE_TAG, NAMED_TAG, STAMP_TAG
 from culture.protocol.line import NO_TAGS
 from culture.protocol.multiline import composition
 
@@ -132,7 +132,8 @@ class Record:
                 made_at = str(int(channel.created_at * 1000))
                 about = (made_at, "-" if channel.members else "o", format_stamp(channel.made_anew))
                 self._in_channel(moment, "ENTER", channel, user, params=about)
-                self._in_channel(moment, "JOIN", channel, user, user.realname)
+                made = NO_TAGS if channel.members else {MADE_TAG: ""}
+                self._in_channel(moment, "JOIN", channel, user, user.realname, tags=made)
             case Parted(user, channel, reason):
                 self._in_channel(moment, "PART", channel, user, reason)
             case Kicked(user, channel, kicked, reason):
@@ -197,6 +198,7 @@ class Record:
         user: User,
         text: str = "",
         params: tuple[str, ...] = (),
+        tags: Mapping[str, str] = NO_TAGS,
     ) -> None:
         if command in self._wanted:
             letters = params[0] if command == "MODE" else ""
@@ -207,7 +209,7 @@ class Record:
                 channel.name,
                 user,
                 text,
-                tags=moment.tags,
+                tags={**moment.tags, **tags} if tags else moment.tags,
                 # When anybody may come in again the key is still no stranger's to read: it may be set again.
                 is_public=channel.is_public and Setting.KEY not in letters,
                 params=params,

@@ -37,7 +37,8 @@ def _end(nick: str, account: str | None, server: str) -> str:
 
 
 class Membership(NamedTuple):
-    channel_created_at: float
+    channel_since: float
+    """What was said under its name before was said in another channel."""
     signs: str
     """Of `@%+` those who they are written to as: `@#ops` reaches its operators."""
 

@@ -30,9 +30,11 @@ STAMP_TAG: Final = "agentirc.dev/stamp"
 """On a change that has to count as later than its time says (milliseconds): a clock may be behind another."""
 NAMED_TAG: Final = "agentirc.dev/named"
 """On a change that names users: which ones, in the same order, whatever their nicks are by now."""
+MADE_TAG: Final = "agentirc.dev/made"
+"""On a JOIN of a channel that nobody was in: it is another one than what had its name before."""
 LINES_TAG: Final = "agentirc.dev/lines"
 """On a message whose line breaks do not tell in which lines it was sent: see `multiline.composition`."""
-FOR_HOSTS: Final = frozenset({STAMP_TAG, NAMED_TAG, LINES_TAG})
+FOR_HOSTS: Final = frozenset({STAMP_TAG, NAMED_TAG, MADE_TAG, LINES_TAG})
 """Tags that no client is told."""
 
 

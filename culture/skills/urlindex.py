@@ -50,7 +50,7 @@ class UrlIndex(Skill):
         """`URLS [<channel>] [:<term>]`"""
         self._behind.flush()
         channel, term = _parse(params)
-        members = {key: membership.channel_created_at for key, membership in asker.channels.items()}
+        members = {key: membership.channel_since for key, membership in asker.channels.items()}
         asked = [fold(channel)] if channel else {*asker.closed, *asker.guarded}
         reader = Reader(members, [key for key in asked if asker.is_kept_from(key)])
         lines = [

@@ -13,7 +13,7 @@ import pytest
 
 from culture.protocol.happening import Happening
 from culture.store.history.archive import Archive
-from culture.store.history.reading import BEGINNING, END, View, find_place, window
+from culture.store.history.reading import ALWAYS, BEGINNING, END, View, find_place, window
 from culture.store.urls import Reader, Shared, Urls
 
 DAY_S = 86400
@@ -29,7 +29,7 @@ def said(text: str, channel: str = "#ops", at: float = 1000.0) -> Happening:
 def texts(archive: Archive, channel: str = "#ops") -> list[str]:
     with archive.reading() as connection:
         place = find_place(connection, channel)
-        views = [View(place[0], 0)] if place else []
+        views = [View(place[0], [ALWAYS])] if place else []
         rows = window(connection, views, BEGINNING, END, 100, ("PRIVMSG",), latest=False)
     return [row.text for row in rows]
 

@@ -150,6 +150,41 @@ def test_who_makes_a_channel_anew_does_not_read_what_was_closed_before(network: 
     assert texts(ori, "HISTORY RECENT #ops 5") == ["closed", "mine"]
 
 
+def test_who_was_in_a_channel_of_that_name_does_not_read_those_that_they_were_not_in(network: Network):
+    mia = network.client("spark-mia", "#ops")
+    mia.send("MODE #ops +s", "PRIVMSG #ops :mine", "PART #ops")
+    network.clock.advance(60)
+    bo = network.client("spark-bo", "#ops")
+    bo.send("MODE #ops +s", "PRIVMSG #ops :secret")
+    network.clock.advance(60)
+    bo.send("PART #ops")
+    network.clock.advance(60)
+    for reader, read in ((mia, ["mine", "new"]), (bo, ["secret", "new"])):
+        reader.send("JOIN #ops", "MODE #ops +s")
+        if reader is mia:
+            reader.send("PRIVMSG #ops :new")
+        reader.lines()
+        reader.send("HISTORY RECENT #ops 9", "HISTORY SEARCH #ops :mine", "HISTORY SEARCH #ops :secret")
+        said = [line.rpartition(" :")[2] for line in reader.lines() if " HISTORY " in line]
+        assert said == [*read, read[0]]
+
+
+def test_who_renames_a_channel_does_not_read_another_that_had_the_name(network: Network):
+    mia = network.client("spark-mia", "#mine", caps="draft/message-redaction")
+    bo = network.client("spark-bo", "#ops")
+    bo.send("MODE #ops +s", "PRIVMSG #ops :secret", "PRIVMSG @#ops :more secret")
+    network.clock.advance(60)
+    mia.send("MODE #mine +s", "PRIVMSG #mine :mine")
+    bo.send("PART #ops")
+    network.clock.advance(60)
+    mia.send("RENAME #mine #ops", "PRIVMSG #ops :new")
+    for name in ("#ops", "#other"):
+        mia.lines()
+        mia.send(f"HISTORY RECENT {name} 9", f"HISTORY RECENT @{name} 9", "HISTORY SEARCH * :secret")
+        assert [line.rpartition(" :")[2] for line in mia.lines() if " HISTORY " in line] == ["new"]
+        mia.send("RENAME #ops #other")
+
+
 def test_direct_messages_are_for_their_two_ends(network: Network):
     ori, bo, lea = (network.client(f"spark-{name}") for name in ("ori", "bo", "lea"))
     ori.send("PRIVMSG spark-bo :one")

@@ -319,3 +319,14 @@ def test_what_was_said_to_operators_is_taken_back_for_them(network: Network):
     assert texts(lea, "@#ops") == []
     bo.send(f"REDACT @#ops {of_ori}", f"REDACT @#none {of_ori}")
     assert [line.split(" ")[3] for line in bo.lines()] == ["UNKNOWN_MSGID", "INVALID_TARGET"]
+
+
+def test_who_makes_a_channel_anew_takes_nothing_back_that_others_said_before(network: Network):
+    bo = network.client("spark-bo", "#ops", caps=CAPS)
+    msgid = say(bo, "#ops", "we ship on friday")
+    network.clock.advance(60)
+    bo.send("PART #ops")
+    mia = network.client("spark-mia", "#ops", caps=CAPS)
+    mia.send("MODE #ops", f"REDACT #ops {msgid}")
+    assert " FAIL REDACT REDACT_FORBIDDEN #ops " in mia.lines()[-1]
+    assert texts(mia, "#ops") == ["we ship on friday"]

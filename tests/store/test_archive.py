@@ -14,6 +14,7 @@ from culture.store.database import MIGRATIONS, prepare, reading, transaction
 from culture.store.history import journal
 from culture.store.history.archive import FILE, Archive
 from culture.store.history.reading import (
+    ALWAYS,
     BEGINNING,
     END,
     Recorded,
@@ -38,7 +39,7 @@ def rows(archive: Archive, channel: str = "#ops", most: int = 100_000) -> list[R
         place = find_place(connection, channel)
         if place is None:
             return []
-        view = View(place[0], 0)
+        view = View(place[0], [ALWAYS])
         return window(connection, [view], BEGINNING, END, most, ("PRIVMSG",), latest=False)
 
 

@@ -5,11 +5,21 @@ import sqlite3
 from pathlib import Path
 
 from culture.names import Folded, fold
-from culture.protocol.happening import GENERATION_SHIFT, Happening
+from culture.protocol.happening import GENERATION_SHIFT, MADE_TAG, Happening
 from culture.store.database import MIGRATIONS, prepare
 from culture.store.history.archive import Archive
 from culture.store.history.log import read_log
-from culture.store.history.reading import BEGINNING, END, View, find_place, rows_of, window
+from culture.store.history.reading import (
+    ALWAYS,
+    BEGINNING,
+    END,
+    LAST,
+    View,
+    find_place,
+    rows_of,
+    seated,
+    window,
+)
 from culture.store.history.search import find, parse_query
 
 
@@ -156,12 +166,28 @@ def test_a_history_from_before_there_were_links_is_its_hosts_own(tmp_path: Path)
     archive.close()
 
 
-def test_the_first_seat_of_somebody_is_the_earliest_whichever_comes_first(tmp_path: Path):
+def test_somebody_is_in_each_life_of_a_channel_from_their_first_coming_on_whichever_is_told_first(
+    tmp_path: Path,
+):
     archive = Archive(tmp_path)
-    joins = [said(500, command="JOIN"), said(100, command="JOIN", origin="orin")]
-    archive.append([join._replace(account=None) for join in joins])
+    made = {MADE_TAG: ""}
+    joins = [
+        *(said(500, command="JOIN"), said(100, command="JOIN", origin="orin"), said(600, command="JOIN")),
+        *(said(at, command="JOIN", account="bo", tags=made) for at in (50, 700, 800)),
+        *(said(850, command="JOIN"), said(860, command="JOIN")),
+    ]
+    archive.append([join if join.account == "bo" else join._replace(account=None) for join in joins])
     with archive.reading() as connection:
-        assert connection.execute("SELECT joined_at_ms FROM seats").fetchall() == [(1000100,)]
+        nick = f"nick:{fold(joins[0].source.partition('!')[0])}"
+        assert seated(connection, 1, [nick]) == [(1000850, LAST), (1000100, 1000699)]
+        assert seated(connection, 1, ["account:bo@thor"]) == [
+            (1000800, LAST),
+            (1000700, 1000799),
+            (1000050, 1000699),
+        ]
+        assert seated(connection, 1, ["nick:nobody"]) == []
+        (seats,) = connection.execute("SELECT count(*) FROM seats WHERE end = ?", (nick,)).fetchone()
+        assert seats == 3
     archive.close()
 
 
@@ -211,7 +237,7 @@ def test_what_two_hosts_numbered_alike_at_the_same_moment_has_one_order_and_can_
         archive.append([said(number(7, 1), origin=origin, is_public=True) for origin in origins])
         with archive.reading() as connection:
             place, _ = find_place(connection, "#ops") or (0, "")
-            views = [View(place, 0)]
+            views = [View(place, [ALWAYS])]
             [first] = window(connection, views, BEGINNING, END, 1, ["PRIVMSG"], latest=False)
             [second] = window(connection, views, first.point, END, 1, ["PRIVMSG"], latest=False)
         orders.append([first.msgid, second.msgid])

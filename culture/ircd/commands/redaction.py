@@ -44,7 +44,10 @@ def _decide(
         # Who was written to had that nick before.
         target = None
     window_s = ircd.config.history.redact_within_s
-    is_moderator = isinstance(target, Channel) and target.may_moderate(session.user)
+    # Who makes a channel anew does not look after what was said in the one that had its name before.
+    is_moderator = (
+        isinstance(target, Channel) and found.at >= target.own_since and target.may_moderate(session.user)
+    )
     if not is_moderator and not _is_own(asker, found):
         text = "You are not authorised to delete this message"
         _fail(ircd, session, Failure("REDACT_FORBIDDEN", name, msgid, text=text))

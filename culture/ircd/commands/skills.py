@@ -57,7 +57,7 @@ def asker_of(ircd: Ircd, session: Session, words: Sequence[str]) -> Asker:
 def _membership(channel: Channel, user: User) -> Membership:
     rank = channel.rank(user)
     signs = "".join(sign for status, sign in PREFIXES.items() if RANKS[status] <= rank)
-    return Membership(channel.created_at, signs)
+    return Membership(channel.own_since, signs)
 
 
 def _run(name: str, row: SkillCommand, ircd: Ircd, session: Session, line: Line) -> None:

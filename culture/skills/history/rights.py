@@ -7,12 +7,13 @@ from typing import NamedTuple
 from culture.ircd.skills import Asker
 from culture.names import SIGNS, Folded, fold, is_channel, is_nick
 from culture.store.history.reading import (
+    ALWAYS,
     LAST,
     Conversation,
     View,
     conversations,
     find_place,
-    first_seat_ms,
+    seated,
     was_called,
 )
 
@@ -45,18 +46,18 @@ def readable(connection: sqlite3.Connection, asker: Asker, target: str) -> Reada
 def conversation_view(asker: Asker, talk: Conversation) -> View:
     # A nick that anybody can take proves nothing about who had it before.
     is_theirs = asker.nicks_are_owned or not talk.mine.startswith("nick:")
-    return View(talk.place, 0, 0 if is_theirs else int(asker.named_at * 1000))
+    return View(talk.place, [ALWAYS], 0 if is_theirs else int(asker.named_at * 1000))
 
 
 def channel_view(connection: sqlite3.Connection, asker: Asker, place: int, key: Folded) -> View | None:
     """What of a channel. One that is gone can be read as far as it was public."""
     membership = asker.channels.get(key)
     if membership is not None:
-        # Who makes a channel anew is not a member of the one that had its name before.
+        # Who makes a channel anew is no member of those that had its name before, unless they were in them.
         ends = [end for end in asker.ends if asker.nicks_are_owned or not end.startswith("nick:")]
-        created_ms = int(membership.channel_created_at * 1000)
-        return View(place, min(created_ms, first_seat_ms(connection, place, ends)))
-    return None if asker.is_kept_from(key) else View(place, LAST)
+        since_ms = int(membership.channel_since * 1000)
+        return View(place, [(since_ms, LAST), *seated(connection, place, ends)])
+    return None if asker.is_kept_from(key) else View(place, [])
 
 
 def _channel(connection: sqlite3.Connection, asker: Asker, target: str) -> Readable | None:

@@ -44,9 +44,7 @@ class Scope:
                 channel_view(self.connection, self.asker, row.place, fold(name)) if is_open else None
             )
         view = self._views[row.place]
-        if view is None or row.at_ms < view.since_ms:
-            return False
-        return row.is_public or row.at_ms >= view.private_since_ms
+        return view is not None and view.shows(row)
 
 
 def search_scope(connection: sqlite3.Connection, asker: Asker, target: str) -> Scope:

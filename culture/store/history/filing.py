@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from culture.names import fold
-from culture.protocol.happening import GENERATION_SHIFT, SPOKEN
+from culture.protocol.happening import GENERATION_SHIFT, MADE_TAG, SPOKEN
 from culture.store.history.holdings import scopes
 from culture.store.history.indexing import unindex
 from culture.store.history.journal import ALL, Entry, Position, decode
@@ -29,6 +29,13 @@ _NICK: Final = """
 INSERT INTO nicks VALUES (?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET since_ms = max(since_ms, excluded.since_ms)
 """
+_SEAT: Final = """
+INSERT OR IGNORE INTO seats SELECT ?1, ?2, ?3 WHERE NOT EXISTS (
+  SELECT 1 FROM seats WHERE place = ?1 AND end = ?2 AND joined_at_ms BETWEEN
+  (SELECT coalesce(max(since_ms), 0) FROM lives WHERE place = ?1 AND since_ms <= ?3) AND ?3
+)
+"""
+"""Once in each life of a channel. What another host saw earlier may come later."""
 _FORGET_NICKS: Final = f"""
 DELETE FROM nicks WHERE place = ?1 AND end = ?2 AND nick NOT IN (
   SELECT nick FROM nicks WHERE place = ?1 AND end = ?2 ORDER BY since_ms DESC, nick LIMIT {MOST_NICKS}
@@ -171,14 +178,12 @@ class Filing:
         if entry.account and entry.origin:
             # Somebody else may have an account of that name here.
             end += f"@{entry.origin}"
-        # What another host saw earlier may come later.
-        self._connection.execute(
-            """
-            INSERT INTO seats VALUES (?, ?, ?)
-            ON CONFLICT DO UPDATE SET joined_at_ms = min(joined_at_ms, excluded.joined_at_ms)
-            """,
-            (place, end, entry.at_ms),
-        )
+        if MADE_TAG in entry.tags:
+            self._begin_life(place, entry.at_ms)
+        self._connection.execute(_SEAT, (place, end, entry.at_ms))
+
+    def _begin_life(self, place: int, at_ms: int) -> None:
+        self._connection.execute("INSERT OR IGNORE INTO lives VALUES (?, ?)", (place, at_ms))
 
     def _rename(self, place: int, entry: Entry) -> None:
         """What was said in a channel goes with it, unless another had that name before."""
@@ -188,6 +193,8 @@ class Filing:
         )
         if changed.rowcount:
             self._places.pop(fold(entry.target), None)
+        elif fold(name) != fold(entry.target):
+            self._begin_life(self._place(name), entry.at_ms)
 
     def _forget_redacted(self, filed: Iterable[tuple[int, Entry]]) -> None:
         for place, entry in filed:

@@ -11,6 +11,8 @@ from culture.protocol.happening import SPOKEN
 LAST: Final = 2**63 - 1
 UNCOUNTED: Final = frozenset({"REDACT"})
 """What comes besides as many messages as somebody wants (IRCv3 message-redaction)."""
+MOST_LIVES: Final = 50
+"""Of a channel, the last: in those before nobody is known to have been."""
 MOST_UNCOUNTED: Final = 1000
 """So that a few messages are no long answer all the same."""
 _COLUMNS: Final = """
@@ -67,12 +69,30 @@ class Conversation(NamedTuple):
     """As which end one takes part in it."""
 
 
+Span = tuple[int, int]
+"""From and up to a time, both in milliseconds and inside."""
+ALWAYS: Final[Span] = (0, LAST)
+
+
 class View(NamedTuple):
-    """What somebody may read of a place: public rows, and of the others those since a time."""
+    """What somebody may read of a place: public rows, and of the others those of some times."""
 
     place: int
-    private_since_ms: int
+    private: Sequence[Span]
     since_ms: int = 0
+
+    def shows(self, row: Recorded) -> bool:
+        is_open = row.is_public or any(start <= row.at_ms <= end for start, end in self.private)
+        return is_open and row.at_ms >= self.since_ms
+
+    @property
+    def condition(self) -> str:
+        return " OR ".join(["is_public", *["at_ms BETWEEN ? AND ?"] * len(self.private)])
+
+    @property
+    def values(self) -> list[int]:
+        """What stands for the question marks of the condition."""
+        return [time_ms for span in self.private for time_ms in span]
 
 
 def find_place(connection: sqlite3.Connection, name: str) -> tuple[int, str] | None:
@@ -111,11 +131,24 @@ def was_called(connection: sqlite3.Connection, talk: Conversation, nick: Folded)
     return connection.execute(query, (talk.place, talk.other, nick)).fetchone() is not None
 
 
-def first_seat_ms(connection: sqlite3.Connection, place: int, ends: Sequence[str]) -> int:
-    """Since when somebody was in a channel for the first time, or `LAST` for never."""
-    query = "SELECT joined_at_ms FROM seats WHERE place = ? AND end = ?"
-    rows = [connection.execute(query, (place, end)).fetchone() for end in ends]
-    return min((row[0] for row in rows if row), default=LAST)
+def seated(connection: sqlite3.Connection, place: int, ends: Sequence[str]) -> list[Span]:
+    """When somebody was in the channels that had a name one after the other: in each from their coming on."""
+    query = "SELECT since_ms FROM lives WHERE place = ? ORDER BY since_ms DESC LIMIT ?"
+    lives = [since_ms for (since_ms,) in connection.execute(query, (place, MOST_LIVES))]
+    if len(lives) < MOST_LIVES:
+        # Before the first of which it is known when it began.
+        lives.append(0)
+    seats = f"""
+    SELECT min(joined_at_ms) FROM seats
+    WHERE place = ? AND joined_at_ms BETWEEN ? AND ? AND end IN ({",".join("?" * len(ends))})
+    """
+    spans, until_ms = [], LAST
+    for since_ms in lives:
+        (joined_ms,) = connection.execute(seats, (place, since_ms, until_ms, *ends)).fetchone()
+        if joined_ms is not None:
+            spans.append((joined_ms, until_ms))
+        until_ms = since_ms - 1
+    return spans
 
 
 def point_of(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> Point | None:
@@ -177,12 +210,12 @@ def rows_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Reco
 
 def _find(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> tuple[int, int, int] | None:
     """Its number here, its time, and its number at its origin."""
-    query = """
-    SELECT id, at_ms, seq FROM events
-    WHERE msgid = ? AND +place = ? AND +at_ms >= ? AND (is_public OR at_ms >= ?)
-    """
     for view in views:
-        values = (msgid, view.place, view.since_ms, view.private_since_ms)
+        query = f"""
+        SELECT id, at_ms, seq FROM events
+        WHERE msgid = ? AND +place = ? AND +at_ms >= ? AND ({view.condition})
+        """
+        values = (msgid, view.place, view.since_ms, *view.values)
         row: tuple[int, int, int] | None = connection.execute(query, values).fetchone()
         if row:
             return row
@@ -204,10 +237,10 @@ def _of_view(
     SELECT {_COLUMNS}
     WHERE place = ? AND at_ms BETWEEN ? AND ?
     AND (+at_ms, +seq, +msgid) > (?, ?, ?) AND (+at_ms, +seq, +msgid) < (?, ?, ?)
-    AND (is_public OR at_ms >= ?) AND is_redacted = 0 AND command IN ({",".join("?" * len(commands))})
+    AND ({view.condition}) AND is_redacted = 0 AND command IN ({",".join("?" * len(commands))})
     ORDER BY at_ms {order}, seq {order}, msgid {order} LIMIT ?
     """
-    bounds = (max(after.at_ms, view.since_ms), before.at_ms, *after, *before, view.private_since_ms)
+    bounds = (max(after.at_ms, view.since_ms), before.at_ms, *after, *before, *view.values)
     room = MOST_UNCOUNTED if UNCOUNTED.intersection(commands) else 0
     rows = connection.execute(query, (view.place, *bounds, *commands, most + room))
     # One by one: what is not asked for here is not read.
