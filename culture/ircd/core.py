@@ -17,7 +17,7 @@ from culture.ircd.auth import Answer, Authenticator, Question
 from culture.ircd.changes import LEAVES_ALL_AS_IT_WAS
 from culture.ircd.delivery import Delivery, Output, split_by_cap
 from culture.ircd.draft import take
-from culture.ircd.events import Change, Event, Quit, Said
+from culture.ircd.events import Change, Event, Quit, Redacted, Said
 from culture.ircd.failures import Failure
 from culture.ircd.labels import LABEL
 from culture.ircd.links import Links
@@ -306,7 +306,10 @@ class Ircd:
             cap, line = told.extended
             plain, extended = split_by_cap(told.audience, cap)
             tell(Rendered(line, at, told.tags, msgid, account), extended, told.needs)
-        tell(Rendered(told.line, at, told.tags, msgid, account), plain, told.needs)
+        lines = tell(Rendered(told.line, at, told.tags, msgid, account), plain, told.needs)
+        if isinstance(event, Redacted):
+            # As what is said: whoever took words back must not believe that they are gone while they are not.
+            self.delivery.hold(lines)
 
     def close(self, session: Session, reason: str) -> None:
         """Say goodbye, tell the others, forget the session. The driver hangs up after the last byte."""

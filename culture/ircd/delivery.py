@@ -119,6 +119,10 @@ class Delivery:
         ]
         if sender.session is not None and sender.session.wants_echo:
             told += self.tell(line, (sender,), needs)
+        self.hold(told)
+
+    def hold(self, told: Iterable[bytes]) -> None:
+        """Nobody reads it before it is recorded."""
         if self._messages is not None:
             self._messages += told
 
@@ -152,9 +156,7 @@ class Delivery:
         run = self._run
         if run is not None:
             self._run = None
-            pieces = run.hand_out(self._pending)
-            if self._messages is not None:
-                self._messages += pieces
+            self.hold(run.hand_out(self._pending))
 
 
 def split_by_cap(users: Iterable[User], cap: Cap) -> tuple[list[User], list[User]]:

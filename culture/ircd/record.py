@@ -123,7 +123,12 @@ class Record:
         )  # fmt: skip
         self.happened.append(_new(Happening, values))
         if sender.session is not None:
-            self.speakers.append((sender.session, command, name))
+            self.wait_for(sender.session, command, name)
+
+    def wait_for(self, session: Session, command: str, name: str) -> None:
+        """Whom a message came from is told if it could not be written down."""
+        if self.is_wanted:
+            self.speakers.append((session, command, name))
 
     def changed(self, event: Change, moment: Moment) -> None:
         """Before the event is applied, as it is told."""
@@ -256,6 +261,8 @@ class Record:
                 to=event.host,
                 is_local=isinstance(target, Channel) and target.is_local,
             )
+            if event.user.session is not None:
+                self.wait_for(event.user.session, "REDACT", event.name)
 
     def _in_all_channels(self, moment: Moment, commands: tuple[str, str], user: User, text: str) -> None:
         """The second command where nobody on another host saw it: they know the user all the same."""

@@ -257,9 +257,16 @@ def test_what_could_not_be_written_down_can_be_taken_back_again(tmp_path: Path):
     disk = Full()
     skills = Skills([disk, History(Archive(tmp_path), "spark")])
     network = Network(skills=skills)
-    ori = network.client("spark-ori", "#ops", caps=CAPS)
+    ori = network.client("spark-ori", "#ops", caps=f"{CAPS} draft/relaymsg")
+    bo = network.client("spark-bo", "#ops", caps=CAPS)
+    disk.is_full = False
     msgid = say(ori, "#ops", "one")
-    ori.send(f"REDACT #ops {msgid}")
+    bo.lines()
+    disk.is_full = True
+    ori.send(f"REDACT #ops {msgid}", "RELAYMSG #ops zoe/matrix :hello")
+    why = "Not sent to #ops: the disk is full"
+    assert ori.lines() == [f":spark NOTICE spark-ori :{why}"] * 2
+    assert bo.lines() == []
     assert texts(ori, "#ops") == ["one"]
     disk.is_full = False
     ori.send(f"REDACT #ops {msgid}")

@@ -57,4 +57,5 @@ def _relay(ircd: Ircd, session: Session, channel: Channel, line: Line) -> None:
     text = fit(absent.mask, "PRIVMSG", channel.name, line.param(2))
     mentioned = find_mentioned(ircd, text)
     ircd.publish(Said(absent, "PRIVMSG", channel, text, tags, mentioned))
+    ircd.record.wait_for(session, "RELAYMSG", channel.name)
     call_absent(ircd, absent, channel, mentioned)
