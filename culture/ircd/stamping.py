@@ -90,9 +90,8 @@ def _stamp_rename(channel: Channel, new_name: str, state: State, host: str, at_m
     standings = [user.standing_in(channel).latest_ms + 1 for user in channel.members]
     stamp = Stamp(max(at_ms, *standings, channel.latest.at_ms + 1, left.latest.at_ms + 1), host)
     channel.stamps = dict.fromkeys(channel.stamps, stamp)
-    channel.made_anew = max(channel.made_anew, left.made_anew if left.torn else left.latest)
-    channel.torn |= left.torn
-    state.emptied.remember(channel.key, Channel(channel.name, 0.0, made_anew=stamp))
+    channel.made_anew = max(channel.made_anew, left.latest)
+    state.emptied.put(Channel(channel.name, 0.0, made_anew=stamp))
     state.remember_name(channel.key, channel, stamp)
     return stamp.at_ms
 

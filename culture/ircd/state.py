@@ -7,6 +7,7 @@ from culture.ircd.bans import MASK_LISTS, Entry, MaskList
 from culture.ircd.changes import Changes
 from culture.ircd.channel import FLAGS, STATUSES, Channel, Flag, Setting, Status
 from culture.ircd.chase import Chase
+from culture.ircd.emptied import Emptied
 from culture.ircd.events import (
     AccountChanged,
     AwayChanged,
@@ -64,8 +65,7 @@ class State:
         """Those that keep somebody out by what they are."""
         self.shadowed: dict[Folded, Channel] = {}
         """Channels of other hosts that are called as a local one here, which nobody here can see."""
-        self.emptied: Chase[Folded, Channel] = Chase()
-        """Channels that everybody left: elsewhere somebody may have come in before that."""
+        self.emptied = Emptied()
         self.former_names: Chase[Folded, FormerName] = Chase()
         self.former_nicks: Chase[Folded, User] = Chase()
         self.early: Chase[SignOn, dict[Folded, Standing]] = Chase()
@@ -145,8 +145,8 @@ class State:
         yield from self.shadowed.values()
 
     def make_channel(self, name: str, at: float) -> Channel:
-        """For who is about to join it. Those who were lost with their hosts may be in it: then it goes on."""
-        left = self.emptied.take(fold(name))
+        """For who is about to join it, if they may. Those who were lost may be in it: then it goes on."""
+        left = self.emptied.find(fold(name))
         if left is not None and left.torn:
             return left
         return Channel(name, at, made_anew=left.latest if left is not None else NEVER)
@@ -171,13 +171,14 @@ class State:
 
     def mend(self, host: str) -> None:
         """A host is back."""
-        for channel in [*self.channels.values(), *self.shadowed.values(), *self.emptied.values()]:
+        for channel in [*self.channels.values(), *self.shadowed.values()]:
             channel.torn -= {host}
+        self.emptied.mend(host)
 
     def find_left(self, name: str) -> Channel:
         """A channel that everybody has left, or that nobody is known to have come to yet."""
         left = self.emptied.find(fold(name)) or Channel(name, 0.0)
-        self.emptied.remember(left.key, left)
+        self.emptied.put(left)
         return left
 
     def find_named(self, nick: str) -> User | None:
@@ -303,6 +304,7 @@ class State:
             self.shadowed[key] = channel
         elif key not in self.channels:
             self.channels[key] = channel
+            self.emptied.take(key)
             # One that goes on somewhere else is as it was.
             self.classify(key)
 
@@ -310,10 +312,11 @@ class State:
         key = channel.key
         if self.shadowed.get(key) is channel:
             del self.shadowed[key]
+            self.emptied.put(channel)
             return
         del self.channels[key]
         if not channel.is_local:
-            self.emptied.remember(key, channel)
+            self.emptied.put(channel)
         elif (shadowed := self.shadowed.pop(key, None)) is not None:
             self.channels[key] = shadowed
         self.classify(key)

@@ -4,7 +4,9 @@ import re
 
 import pytest
 from support.hosts import Mesh, two_in_ops
+from support.network import Client
 
+from culture.ircd.chase import MOST
 from culture.names import fold
 from culture.protocol.happening import Happening
 from culture.protocol.line import MalformedLine
@@ -62,17 +64,67 @@ def test_operators_of_both_sides_are_operators_after_a_split():
     assert ori.lines() == [":thor-bo!bo@spark JOIN #ops", ":thor MODE #ops +o thor-bo"]
 
 
-def test_a_channel_that_is_closed_stays_closed_where_all_its_members_were_lost():
+def closed_and_lost(*lines: str) -> tuple[Mesh, Client]:
+    """thor-bo, who typed this before the only one in #ops was lost, and was not invited."""
     mesh = Mesh("spark", "thor")
-    ori = mesh["spark"].client("ori", "#ops")
-    ori.send("MODE #ops +i")
     bo = mesh["thor"].client("bo")
+    bo.send(*lines)
+    mesh["spark"].client("ori", "#ops").send("MODE #ops +i")
     mesh.settle()
     mesh.cut("spark", "thor")
+    bo.lines()
+    return mesh, bo
+
+
+def test_a_channel_that_is_closed_stays_closed_where_all_its_members_were_lost():
+    _, bo = closed_and_lost()
+
+    bo.send("JOIN #ops", "JOIN #ops")
+
+    assert bo.lines() == [":thor 473 thor-bo #ops :Cannot join channel (+i)"] * 2
+
+
+def test_no_other_channel_gets_the_name_of_one_whose_members_were_lost():
+    mesh, bo = closed_and_lost("JOIN #mine")
+
+    bo.send("RENAME #mine #OPS")
+
+    assert bo.lines() == [":thor FAIL RENAME CHANNEL_NAME_IN_USE #mine #OPS :There is a channel of that name"]
+    mesh.heal_all()
+    bo.send("RENAME #mine #ops")
+    assert "CHANNEL_NAME_IN_USE" in bo.lines()[0]
+    assert mesh["spark"].picture() == mesh["thor"].picture()
+
+
+def test_who_makes_and_leaves_many_channels_opens_none_whose_members_were_lost():
+    _, bo = closed_and_lost()
+    for number in range(MOST + 1):
+        bo.send(f"JOIN #{number}", f"PART #{number}")
+    bo.lines()
 
     bo.send("JOIN #ops")
 
     assert bo.lines() == [":thor 473 thor-bo #ops :Cannot join channel (+i)"]
+
+
+def test_a_local_channel_does_not_hide_that_one_of_its_name_is_closed():
+    _, bo = closed_and_lost("JOIN #ops", "MODE #ops +L")
+
+    bo.send("PART #ops", "JOIN #ops")
+
+    assert bo.lines()[1:] == [":thor 473 thor-bo #ops :Cannot join channel (+i)"]
+
+
+def test_when_a_host_is_back_what_everybody_left_there_is_free():
+    mesh, bo = closed_and_lost()
+    [ori] = [user.session for user in mesh["spark"].ircd.state.users.values()]
+    assert ori is not None
+    mesh["spark"].ircd.received(ori, b"PART #ops")
+    mesh.heal_all()
+
+    bo.send("JOIN #ops")
+
+    assert bo.lines()[0] == ":thor-bo!bo@spark JOIN #ops"
 
 
 def test_what_both_sides_changed_is_the_later_one_on_both():
