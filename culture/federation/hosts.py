@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from culture.federation.holding import Scope, format_scope, narrower, parse_scope
-from culture.federation.numbers import GENERATIONS
 from culture.names import is_host
+from culture.protocol.happening import latest_generation
 from culture.protocol.line import Line, MalformedLine, format_line
 
 
@@ -34,14 +34,16 @@ def format_record(record: HostRecord) -> str:
     return format_line("HOST", *head, *neighbours, record.description, trailing=True)
 
 
-def parse_record(line: Line) -> HostRecord:
+def parse_record(line: Line, now: float) -> HostRecord:
     """Raises MalformedLine."""
     if len(line.params) < 4 or not is_host(line.params[0]):
         raise MalformedLine("no HOST")
     name, generation, version, *neighbours, description = line.params
-    if not (generation.isdecimal() and version.isdecimal()) or int(generation) >= GENERATIONS - 1:
-        # Whose name it is begins the one after it.
+    if not (generation.isdecimal() and version.isdecimal()):
         raise MalformedLine("no HOST")
+    if int(generation) > latest_generation(now):
+        # Whose name it is begins the one after it.
+        raise MalformedLine(f"the generation of '{name}' is years ahead of the clock")
     links: dict[str, Scope] = {}
     for neighbour in neighbours:
         other, limit, channels = neighbour.partition("=")

@@ -13,7 +13,7 @@ from culture.federation.direct import Direct, Returning, Sending
 from culture.federation.feeds import Feeds, Reached, Taken
 from culture.federation.handshake import LinkRefusedError
 from culture.federation.holding import Holding, Scope, parse_scope
-from culture.federation.hosts import HostRecord, parse_record
+from culture.federation.hosts import HostRecord
 from culture.federation.link import Key, Link, Outbox, Read
 from culture.federation.linking import Links
 from culture.federation.numbers import parse_levels
@@ -284,7 +284,7 @@ class Mesh:
             case "PONG":
                 self.links.ponged(link)
             case "HOST":
-                self._topology.learn(link, parse_record(line))
+                self._topology.learn(link, line)
             case "HELD":
                 held = self._held.setdefault((link, params[0]), Holding())
                 for word in params[1:]:

@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from culture.federation.ports import Levels
-from culture.protocol.happening import GENERATION_SHIFT
+from culture.protocol.happening import GENERATION_SHIFT, GENERATIONS
 
-GENERATIONS: Final = 1 << 63 - GENERATION_SHIFT
-"""How many there can be: SQLite has 63 bits for a number."""
 AT_A_TIME: Final = 1000
 """How many levels are on one line: one that starts anew every hour needs a second line after six weeks."""
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from culture.federation.hosts import HostRecord, Hosts, format_record
+from culture.federation.hosts import HostRecord, Hosts, format_record, parse_record
 from culture.federation.link import Link, Outbox
+from culture.protocol.line import Line
 
 
 class Topology:
@@ -50,7 +51,9 @@ class Topology:
         for link in self._up.values():
             self._outbox.send(link, format_record(own))
 
-    def learn(self, link: Link, record: HostRecord) -> None:
+    def learn(self, link: Link, line: Line) -> None:
+        """HOST. Raises MalformedLine."""
+        record = parse_record(line, self._clock())
         if record.name == self.hosts.own_name:
             self._learn_of_oneself(record)
         elif record.name in self._up and record.name != link.name:

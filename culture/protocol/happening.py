@@ -9,6 +9,11 @@ from culture.protocol.line import NO_TAGS
 GENERATION_SHIFT: Final = 31
 """A number is `generation << 31 | counter`: each start of a server begins a generation of its own, which is
 the second of it. That fits into the 63 bits that SQLite has until 2106."""
+GENERATIONS: Final = 1 << 63 - GENERATION_SHIFT
+AHEAD_S: Final = 10 * 365 * 86_400
+"""So far a clock may have been ahead when a generation began."""
+_BEGINNING: Final = 1_790_000_000
+"""A clock before that (September 2026) was not set since its machine was switched on."""
 SOURCE_LENGTH: Final = 255
 """Who is called longer than that leaves no room for a command in what clients are told."""
 
@@ -75,6 +80,11 @@ class Happening(NamedTuple):
     scope: str = "*"
     """What its number counts for here: all that may cross links, or, where the way it came is limited to some
     channels, these, folded and with commas between. See `culture.federation.holding`."""
+
+
+def latest_generation(now: float) -> int:
+    """What is later is none: a host that went on from there would have no numbers left some day."""
+    return min(int(max(now, _BEGINNING)) + AHEAD_S, GENERATIONS - 2)
 
 
 def may_come_from(source: str, origin: str) -> bool:

@@ -5,7 +5,10 @@ import pytest
 from culture.federation.dialing import Dialing
 from culture.federation.holding import Scope, parse_scope
 from culture.federation.hosts import HostRecord, Hosts, format_record, parse_record
+from culture.protocol.happening import AHEAD_S
 from culture.protocol.line import MalformedLine, parse_line
+
+NOW = 1_800_000_000
 
 
 def mesh(own: str, *links: str) -> Hosts:
@@ -32,7 +35,7 @@ def test_what_a_host_says_of_itself_can_be_written_and_read() -> None:
     line = format_record(record)
 
     assert line == "HOST thor 1790000000 4 orin spark=#a,#b :in the cupboard"
-    assert parse_record(parse_line(line)) == record
+    assert parse_record(parse_line(line), NOW) == record
 
 
 @pytest.mark.parametrize(
@@ -42,13 +45,19 @@ def test_what_a_host_says_of_itself_can_be_written_and_read() -> None:
         "HOST sp-ark 1790000000 2 thor :",
         "HOST spark x 2 thor :",
         "HOST spark 1790000000 -1 thor :",
-        # Spark itself would begin the one after it, and SQLite has no numbers for that.
-        "HOST spark 4294967295 2 thor :",
+        # Spark itself would begin the one after it, and SQLite has no numbers for the next ones.
+        "HOST spark 4294967294 2 thor :",
+        f"HOST spark {NOW + AHEAD_S + 1} 2 thor :",
     ],
 )
 def test_what_says_nothing_of_a_host_is_refused(line: str) -> None:
     with pytest.raises(MalformedLine):
-        parse_record(parse_line(line))
+        parse_record(parse_line(line), NOW)
+
+
+def test_a_host_may_have_begun_at_a_time_that_is_yet_to_come_or_that_a_clock_does_not_know_of() -> None:
+    for now, generation in ((NOW, NOW + AHEAD_S), (0.0, NOW)):
+        assert parse_record(parse_line(f"HOST spark {generation} 2 thor :"), now).generation == generation
 
 
 def test_the_newest_counts() -> None:

@@ -328,6 +328,14 @@ def test_what_was_not_asked_for_is_not_taken() -> None:
         assert hosts["spark"].mesh.hosts.records["orin"].description == ""
 
 
+def test_nobody_makes_a_host_use_up_its_numbers() -> None:
+    hosts, note = broken_by("HOST spark 4294967290 1 thor :forged")
+
+    assert note == "the generation of 'spark' is years ahead of the clock"
+    assert "thor" not in hosts["spark"].mesh.links.up
+    assert hosts["spark"].mesh.hosts.own.generation < START + 60
+
+
 def test_what_is_no_line_of_a_link_ends_it() -> None:
     for line in ("OPER root secret", "HAS spark-ann", "HELD", "@x=1 PRIVMSG", "HOST 1x 1 1 :", "WANT", ":"):
         hosts, note = broken_by(line)

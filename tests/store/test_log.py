@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from culture.names import Folded, fold
-from culture.protocol.happening import GENERATION_SHIFT, MADE_TAG, Happening
+from culture.protocol.happening import GENERATION_SHIFT, GENERATIONS, MADE_TAG, Happening
 from culture.store.database import MIGRATIONS, prepare
 from culture.store.history.archive import Archive
 from culture.store.history.log import read_log
@@ -243,3 +243,12 @@ def test_what_two_hosts_numbered_alike_at_the_same_moment_has_one_order_and_can_
         orders.append([first.msgid, second.msgid])
         archive.close()
     assert orders[0] == orders[1]
+
+
+def test_what_others_give_back_as_ours_does_not_use_up_our_numbers(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append([said(number(each, 1), origin="") for each in (1_800_000_007, GENERATIONS - 1)])
+
+    assert archive.begin_generation(1_800_000_000) == 1_800_000_008
+    assert archive.begin_generation(1_800_000_000) == 1_800_000_009
+    archive.close()

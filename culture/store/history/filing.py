@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from culture.names import fold
-from culture.protocol.happening import GENERATION_SHIFT, MADE_TAG, SPOKEN
+from culture.protocol.happening import GENERATION_SHIFT, MADE_TAG, SPOKEN, latest_generation
 from culture.store.history.holdings import scopes
 from culture.store.history.indexing import unindex
 from culture.store.history.journal import ALL, Entry, Position, decode
@@ -73,8 +73,9 @@ class Filing:
     def begin_generation(self, least: int) -> int:
         """Nothing has a number of it yet, and nothing will have that of a later process."""
         origin = self._origin("")
-        query = "SELECT max(generation) FROM holdings WHERE origin = ?"
-        (last,) = self._connection.execute(query, (origin,)).fetchone()
+        # What we lost, others give back: they may give what never was.
+        query = "SELECT max(generation) FROM holdings WHERE origin = ? AND generation <= ?"
+        (last,) = self._connection.execute(query, (origin, latest_generation(least))).fetchone()
         generation = max(least, -1 if last is None else last + 1)
         self._connection.execute(_HELD, (origin, ALL, generation, generation << GENERATION_SHIFT))
         return generation
