@@ -100,7 +100,8 @@ class Taking:
     # What is said.
 
     def _said(self, it: Happening, command: SpeechCommand) -> None:
-        if (target := self._addressed(it)) is None:
+        # Who took it back may be on a host that was heard sooner than the one where it was said.
+        if (target := self._addressed(it)) is None or it.id in self._state.redacted:
             return
         sender = self._source(it)
         room = LINE_BYTES - size(f":{sender.mask} {command} {it.target} :")

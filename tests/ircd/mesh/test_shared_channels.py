@@ -275,3 +275,27 @@ def test_a_message_is_taken_back_on_all_hosts():
     mesh.settle()
 
     assert bo.lines() == [":spark-ori!ori@spark REDACT #ops m7 :wrong place"]
+
+
+def test_a_message_that_was_taken_back_before_it_came_is_not_shown():
+    mesh = Mesh("spark", "thor", "orin")
+    bo = mesh["thor"].client("bo", "#ops")
+    mesh.settle()
+    ori = mesh["spark"].client("ori", "#ops", caps="message-tags echo-message")
+    kit = mesh["orin"].client("kit", "#ops")
+    mesh.settle()
+    kit.session.set_caps({Cap.MESSAGE_REDACTION})
+    ori.lines(), kit.lines()
+
+    ori.send("PRIVMSG #ops :spam", "PRIVMSG #ops :tea")
+    msgid = ori.lines()[0].partition(" ")[0].removeprefix("@msgid=")
+    mesh.arrive("spark", "thor")
+    ircd = mesh["thor"].ircd
+    ircd.publish(Redacted(bo.session.user, ircd.state.find_channel("#ops"), "#ops", msgid, ""))
+    mesh.arrive("thor", "orin")
+    mesh.settle()
+
+    assert kit.lines() == [
+        f":thor-bo!bo@spark REDACT #ops {msgid}",
+        ":spark-ori!ori@spark PRIVMSG #ops :tea",
+    ]
