@@ -3,7 +3,7 @@
 import ipaddress
 import re
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from culture.config.address import check_endpoint, check_origin, check_url, parse_endpoint
 from culture.config.links import LinkConfig, MeshConfig, check_links
@@ -128,13 +128,9 @@ class OidcConfig:
 AuthenticatorName = Literal["user", "network", "certificate", "password", "token"]
 
 
-def _check_local_users(users: dict[str, Any]) -> str | None:
-    for user, account in users.items():
-        if not isinstance(user, str):
-            return f"'{user}' is not the name of a user"
-        if not isinstance(account, str) or not is_nick(account):
-            return f"'{account}' is not a name for an account"
-    return None
+def _check_local_users(users: dict[str, str]) -> str | None:
+    wrong = next((account for account in users.values() if not is_nick(account)), None)
+    return f"'{wrong}' is not a name for an account" if wrong is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +138,7 @@ class AccountsConfig:
     # Who is asked who somebody is, in this order; each only once it has what it needs.
     authenticators: tuple[AuthenticatorName, ...] = ("user", "network", "certificate", "password", "token")
     # Users of this machine and the accounts that they are logged in to when they come by a unix socket.
-    local_users: dict[str, Any] = field(
+    local_users: dict[str, str] = field(
         default_factory=dict, hash=False, metadata={CHECK: _check_local_users}
     )
     # Whether clients may make accounts for themselves.

@@ -1,17 +1,18 @@
 """Strict YAML to frozen dataclasses: every problem is reported, with file, line and key.
 
 A model is a frozen dataclass. Its field types say what is accepted: `str`, `int`, `float`, `bool`,
-`Literal[...]`, `tuple[T, ...]` for a list, another model for a mapping, `dict[str, Any]` for a mapping
+`Literal[...]`, `tuple[T, ...]` for a list, another model for a mapping, `dict[str, T]` for a mapping
 whose keys are not ours, `T | None` for an optional value. `rules.checked(...)` adds a rule to a field;
 a rule about several fields is a ValueError from the model's `__post_init__`.
 """
 
 import dataclasses
 import difflib
+import re
 import types
 import typing
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import yaml
 
@@ -19,6 +20,10 @@ from culture.config.rules import CHECK
 from culture.errors import ConfigError, NoInputError, Problem
 
 Model = TypeVar("Model")
+MOST: Final = 10**9
+"""Of anything: more than anybody needs, and not more than timers, dates and databases can reckon with."""
+_NO_TEXT: Final = re.compile(r"[\x00\ud800-\udfff]")
+"""What YAML can write and no file name, no socket and no log can hold."""
 
 
 def load(path: Path, model: type[Model]) -> Model:
@@ -35,10 +40,7 @@ def load(path: Path, model: type[Model]) -> Model:
 
 def parse(text: str, model: type[Model], *, where: str) -> Model:
     """The model that the text describes. An empty text gives all defaults."""
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        raise ConfigError([_syntax_problem(error, where)]) from None
+    node = _compose(text, where)
     reader = _Reader(where)
     value = reader.read_model(node, model, "") if node is not None else reader.defaults(model)
     if reader.problems:
@@ -46,10 +48,25 @@ def parse(text: str, model: type[Model], *, where: str) -> Model:
     return typing.cast(Model, value)
 
 
-def _syntax_problem(error: yaml.YAMLError, where: str) -> Problem:
-    mark = getattr(error, "problem_mark", None)
-    line = f":{mark.line + 1}" if mark else ""
-    return Problem(where + line, f"not valid YAML: {getattr(error, 'problem', None) or error}")
+def _compose(text: str, where: str) -> yaml.Node | None:
+    try:
+        composer = yaml.SafeLoader(text)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        what = f"unacceptable character #x{error.character:04x}"
+        raise ConfigError([Problem(f"{where}:{line}", f"not valid YAML: {what}")]) from None
+    try:
+        return composer.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark, what = error.problem_mark or composer.get_mark(), str(error.problem)
+    except RecursionError:
+        mark, what = composer.get_mark(), "nested too deeply"
+    except (ValueError, OverflowError) as error:
+        # An escape or a version with a number that is none.
+        mark, what = composer.get_mark(), str(error)
+    finally:
+        composer.dispose()
+    raise ConfigError([Problem(f"{where}:{mark.line + 1}", f"not valid YAML: {what}")])
 
 
 _INVALID = object()
@@ -62,7 +79,8 @@ class _Reader:
 
     def problem(self, node: yaml.Node | None, what: str, hint: str | None = None) -> object:
         line = f":{node.start_mark.line + 1}" if node is not None else ""
-        self.problems.append(Problem(self.where + line, what, hint))
+        sayable = what.encode(errors="backslashreplace").decode()
+        self.problems.append(Problem(self.where + line, sayable, hint))
         return _INVALID
 
     def defaults(self, model: type[Any]) -> Any:
@@ -133,7 +151,7 @@ class _Reader:
         if origin is Literal:
             return self._read_choice(node, get_args(kind), path)
         if origin is dict:
-            return self._read_data(node, path)
+            return self._read_mapping(node, get_args(kind)[1], path)
         if dataclasses.is_dataclass(kind):
             return self.read_model(node, typing.cast(type[Any], kind), path)
         return self._read_scalar(node, kind, path)
@@ -150,28 +168,38 @@ class _Reader:
         expected = ", ".join(choices)
         return self.problem(node, f"'{path}': expected one of {expected}, found {_found(node)}")
 
-    def _read_data(self, node: yaml.Node, path: str) -> Any:
+    def _read_mapping(self, node: yaml.Node, kind: Any, path: str) -> Any:
         if not isinstance(node, yaml.MappingNode):
             return self.problem(node, f"'{path}': expected keys, found {_found(node)}")
-        constructor = yaml.SafeLoader("")
-        try:
-            return constructor.construct_object(node, deep=True)
-        except (yaml.YAMLError, ValueError) as error:
-            return self.problem(node, f"'{path}': {getattr(error, 'problem', None) or error}")
-        finally:
-            constructor.dispose()
+        values: dict[Any, Any] = {}
+        for key_node, value_node in node.value:
+            key = self._read_scalar(key_node, str, path)
+            if key in values and key is not _INVALID:
+                self.problem(key_node, f"key '{key}' stands twice{_in(path)}")
+            values[key] = self._read(value_node, kind, f"{path}.{key}")
+        return _INVALID if _INVALID in (*values, *values.values()) else values
 
     def _read_scalar(self, node: yaml.Node, kind: type[Any], path: str) -> Any:
         expected = _SCALARS[kind]
         if not isinstance(node, yaml.ScalarNode) or node.tag not in expected.tags:
             return self.problem(node, f"'{path}': expected {expected.words}, found {_found(node)}")
-        constructor = yaml.SafeLoader("")
-        try:
-            return kind(constructor.construct_object(node))
-        except ValueError:
+        value = _constructed(node, kind)
+        if value is None or (isinstance(value, str) and _NO_TEXT.search(value)):
             return self.problem(node, f"'{path}': expected {expected.words}, found {_found(node)}")
-        finally:
-            constructor.dispose()
+        if not isinstance(value, str) and abs(value) > MOST:
+            return self.problem(node, f"'{path}': {node.value} is too large: at most {MOST}")
+        return value
+
+
+def _constructed(node: yaml.ScalarNode, kind: type[Any]) -> Any:
+    """None if it is not what its tag says, which may stand before anything: `!!int ''`, `!!bool foo`."""
+    constructor = yaml.SafeLoader("")
+    try:
+        return kind(constructor.construct_object(node))
+    except (ValueError, LookupError, ArithmeticError):
+        return None
+    finally:
+        constructor.dispose()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

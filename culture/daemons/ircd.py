@@ -110,7 +110,11 @@ async def _serve(
 
     def reload_now() -> None:
         notifier.reloading()
-        reload(driver, path, certificate, os.environ)
+        try:
+            reload(driver, path, certificate, os.environ)
+        except Exception:
+            # Whatever is wrong with the file, those who are connected stay so.
+            log.exception("cannot reload '%s': the server goes on", path)
         notifier.ready(driver.status)
 
     async with asyncio.TaskGroup() as tasks:

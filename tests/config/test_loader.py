@@ -26,6 +26,7 @@ class Outer:
     on: bool = False
     words: tuple[str, ...] = ()
     maybe: str | None = None
+    counts: dict[str, int] = field(default_factory=dict)
     inner: Inner = field(default_factory=Inner)
 
 
@@ -40,8 +41,8 @@ def problems(text: str, model: type = Outer) -> list[str]:
 
 
 def test_what_is_written_is_read_and_the_rest_is_default():
-    text = "name: x\nmode: b\non: yes\nwords: [a, b]\nmaybe: null\ninner:\n  ratio: 2\n"
-    assert parse(text) == Outer("x", "b", True, ("a", "b"), None, Inner(5, 2.0))
+    text = "name: x\nmode: b\non: yes\nwords: [a, b]\nmaybe: null\ncounts: {a: 1}\ninner:\n  ratio: 2\n"
+    assert parse(text) == Outer("x", "b", True, ("a", "b"), None, {"a": 1}, Inner(5, 2.0))
 
 
 def test_every_problem_is_reported_with_its_line():
@@ -58,6 +59,15 @@ def test_every_problem_is_reported_with_its_line():
     ]
 
 
+def test_a_mapping_of_other_keys_is_as_strict():
+    text = "name: x\ncounts:\n  a: 1\n  b: many\n  a: 2\n  3: 4\n"
+    assert problems(text) == [
+        "f.yaml:4: 'counts.b': expected a whole number, found 'many'",
+        "f.yaml:5: key 'a' stands twice in 'counts'",
+        "f.yaml:6: 'counts': expected text, found '3'",
+    ]
+
+
 @pytest.mark.parametrize("text", ["- a\n", "just text\n", "[]"])
 def test_a_file_that_is_not_a_mapping(text: str):
     (problem,) = problems(text)
@@ -67,6 +77,41 @@ def test_a_file_that_is_not_a_mapping(text: str):
 def test_broken_yaml_names_the_line():
     (problem,) = problems("name: [a\nmode: b\n")
     assert problem.startswith("f.yaml:2: not valid YAML: ")
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ("[" * 2000, "not valid YAML: nested too deeply"),
+        (r'"\UFFFFFFFF"', "not valid YAML: "),
+        ("\x07", "not valid YAML: unacceptable character #x0007"),
+        ("!!str {a: b}", "'name': expected text, found keys"),
+        (r'"\ud800"', "'name': expected text, found "),
+        (r'"a\0b"', "'name': expected text, found "),
+    ],
+)
+def test_what_yaml_cannot_read_is_told_like_other_mistakes(value: str, what: str):
+    (problem,) = problems(f"mode: a\nname: {value}\n")
+    assert problem.startswith(f"f.yaml:2: {what}")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("on: !!bool foo", "'on': expected true or false, found 'foo'"),
+        ("inner: {size: !!int ''}", "'inner.size': expected a whole number, found ''"),
+        ("inner: {ratio: !!float ''}", "'inner.ratio': expected a number, found ''"),
+    ],
+)
+def test_a_tag_makes_nothing_what_it_is_not(line: str, what: str):
+    assert problems(f"name: x\n{line}\n") == [f"f.yaml:2: {what}"]
+
+
+@pytest.mark.parametrize("number", ["1000000001", "99999999999999999999999", "0x" + "f" * 5000, ".inf"])
+def test_a_number_has_an_end(number: str):
+    key = "ratio" if number == ".inf" else "size"
+    (problem,) = problems(f"name: x\ninner: {{{key}: {number}}}\n")
+    assert problem == f"f.yaml:2: 'inner.{key}': {number} is too large: at most 1000000000"
 
 
 def test_no_object_is_ever_built_from_a_tag():

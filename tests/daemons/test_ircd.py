@@ -17,6 +17,12 @@ from culture.config.ircd import IrcdConfig
 
 IRCD = [sys.executable, "-m", "culture.daemons.ircd"]
 DEADLINE_S = 20
+BROKEN = (
+    "motd: [broken\n",
+    "limits: {clients: !!int ''}\n",
+    "accounts: {required: !!bool foo}\n",
+    "[" * 2000,
+)
 
 # Passes fd 3 as systemd would: LISTEN_PID is the pid of the program itself.
 ACTIVATE = """
@@ -146,7 +152,7 @@ async def test_a_reload_takes_what_is_new_and_keeps_the_old_when_it_is_wrong(tmp
         plain.send("NICK spark-ori", "USER o 0 * :o")
         await plain.until(" 422 ")
         config = tmp_path / "ircd.yaml"
-        for text in (config.read_text() + "motd: hello again\n", "motd: [broken\n"):
+        for text in (config.read_text() + "motd: hello again\n", *BROKEN):
             config.write_text(text)
             process.send_signal(signal.SIGHUP)
             await heard(manager, "RELOADING=1")

@@ -85,7 +85,8 @@ def test_the_journal_says_who_may_come_in(config: IrcdConfig, words: str):
         ("authenticators: [certificate], registration: true", "'registration' needs 'password'"),
         ("authenticators: [magic]", "expected one of user, network, certificate, password, token"),
         ("local_users: {ori: 'o r i'}", "'o r i' is not a name for an account"),
-        ("local_users: {1000: ori}", "'1000' is not the name of a user"),
+        ("local_users: {1000: ori}", "expected text, found '1000'"),
+        ("local_users: {ori: ori, ori: bo}", "key 'ori' stands twice in 'accounts.local_users'"),
     ],
 )
 def test_what_makes_no_sense_is_told(yaml: str, words: str):
