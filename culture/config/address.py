@@ -62,7 +62,13 @@ def parse_address(text: str) -> Address:
     found = _TCP.fullmatch(text)
     if found is None or int(found["port"]) > 65535:
         raise ValueError(f"'{text}' is neither host:port nor unix:/path")
-    return TcpAddress(found["v6"] or found["host"], int(found["port"]))
+    host = found["v6"] or found["host"]
+    try:
+        # As whoever looks it up will: an empty or over-long label is not even asked for.
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueError(f"'{host}' is not the name of a host") from None
+    return TcpAddress(host, int(found["port"]))
 
 
 def check_address(text: str) -> str | None:

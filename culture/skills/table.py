@@ -75,8 +75,11 @@ def log_of(skills: Skills) -> Log:
 def _of_module(name: str) -> Callable[[Place], Skill]:
     module, _, wanted = name.partition(":")
     try:
-        made: Callable[[Place], Skill] = getattr(importlib.import_module(module), wanted)
+        made = getattr(importlib.import_module(module), wanted)
     except (ImportError, AttributeError) as error:
         hint = f"python3 -c 'import {module}'"
         raise ConfigError([Problem("skills", f"there is no '{name}': {error}", hint)]) from None
+    if not isinstance(made, type) or not issubclass(made, Skill):
+        hint = f"class {wanted}(Skill), with Skill from culture.ircd.skills"
+        raise ConfigError([Problem("skills", f"'{name}' is no skill", hint)])
     return made

@@ -13,16 +13,21 @@ def read_credential(name: str, env: Mapping[str, str]) -> str:
     """The secret of this name, without the newline that editors leave at its end."""
     directory = env.get("CREDENTIALS_DIRECTORY")
     if directory is None:
-        raise _missing(
+        raise _problem(
             name, "there is no $CREDENTIALS_DIRECTORY", f"CREDENTIALS_DIRECTORY=DIR with DIR/{name}"
         )
-    for path in (Path(directory, f"{DIRECTORY_ID}_{name}"), Path(directory, name)):
-        if path.is_file():
-            return path.read_text(encoding="utf-8").rstrip("\n")
-    raise _missing(
+    try:
+        for path in (Path(directory, f"{DIRECTORY_ID}_{name}"), Path(directory, name)):
+            if path.is_file():
+                return path.read_text(encoding="utf-8").rstrip("\n")
+    except UnicodeDecodeError as error:
+        raise _problem(name, f"is not UTF-8 at byte {error.start}") from None
+    except OSError as error:
+        raise _problem(name, f"cannot be read: {error.strerror}") from None
+    raise _problem(
         name, f"is not in '{directory}'", f"put it into /etc/culture/credentials/{name}, mode 0600"
     )
 
 
-def _missing(name: str, what: str, hint: str) -> ConfigError:
+def _problem(name: str, what: str, hint: str | None = None) -> ConfigError:
     return ConfigError([Problem(f"credential '{name}'", what, hint)])

@@ -183,6 +183,13 @@ def test_addresses_that_are_none(address: str):
     assert f"'{address}'" in problem
 
 
+@pytest.mark.parametrize("host", ["a..b", ".a", "a" * 64 + ".org"])
+def test_hosts_that_cannot_be_looked_up(host: str):
+    what = f"'{host}' is not the name of a host"
+    assert problems(f"listen: ['{host}:6667']\n", IrcdConfig) == [f"f.yaml:1: 'listen': {what}"]
+    assert problems(f"server: {{host: {host}}}\n", AgentsConfig) == [f"f.yaml:1: 'server.host': {what}"]
+
+
 @pytest.mark.parametrize("name", ["spark-1", "1spark", "sp ark", "a" * 64, "spark.-x"])
 def test_host_names_that_are_none(name: str):
     assert problems(f"name: '{name}'\n", IrcdConfig)[0].startswith(

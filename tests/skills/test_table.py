@@ -83,6 +83,12 @@ def test_one_that_is_not_there_is_told(tmp_path: Path, name: str):
         pass
 
 
+@pytest.mark.parametrize("name", ["json:JSONDecoder", "json:loads"])
+def test_one_that_is_no_skill_is_told(tmp_path: Path, name: str):
+    with pytest.raises(ConfigError, match=f"skills: '{name}' is no skill"), opened(tmp_path, name):
+        pass
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

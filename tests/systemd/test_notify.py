@@ -88,6 +88,12 @@ def test_a_credential_is_read_from_where_the_manager_put_it(tmp_path: Path):
         read_credential("key", {})
 
 
+def test_a_credential_that_is_no_text_is_told(tmp_path: Path):
+    (tmp_path / "key").write_bytes(b"s3cr\xe9t")
+    with pytest.raises(ConfigError, match="credential 'key': is not UTF-8 at byte 4"):
+        read_credential("key", {"CREDENTIALS_DIRECTORY": str(tmp_path)})
+
+
 def test_only_documented_fields_are_logged():
     assert fields("turn-began", nick="spark-claude", turn=None) == {
         "MESSAGE_ID": MESSAGE_IDS["turn-began"],
