@@ -9,9 +9,14 @@ CultureError                 70  a bug of ours
 └── ConfigError              78  a configuration file is wrong; carries every problem found
 """
 
+import contextlib
+import errno
+import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class CultureError(Exception):
@@ -74,9 +79,30 @@ def describe(program: str, error: CultureError) -> str:
 def run(program: str, body: Callable[[], int]) -> int:
     """The exit status of a program: its own, or that of the error it ended with, told on stderr."""
     try:
-        return body()
+        try:
+            return body()
+        finally:
+            # Here it can still be told that it cannot be written; when Python ends, no more.
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except CultureError as error:
         sys.stderr.write(describe(program, error))
         return error.exit_status
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # Whoever read has enough, as in `| head`. Other programs die of SIGPIPE there.
+        _print_no_more()
+        return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        _print_no_more()
+        sys.stderr.write(f"{program}: cannot write: {error.strerror}\n")
+        return UnavailableError.exit_status
+
+
+def _print_no_more() -> None:
+    """What is still to be printed would fail once more when Python ends."""
+    with contextlib.suppress(OSError):
+        sys.stdout.close()

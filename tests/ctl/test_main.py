@@ -1,5 +1,9 @@
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -8,6 +12,12 @@ from culture.ctl.main import VERBS, parse
 from culture.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
+
+
+def typed(*arguments: str, stdout: IO[bytes], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "culture.ctl.main", *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.run(command, stdout=stdout, stderr=pipe, text=True, env=env, timeout=30, check=False)
 
 
 def test_an_unknown_verb_is_answered_with_the_nearest():
@@ -63,3 +73,25 @@ def test_every_verb_and_option_is_in_the_man_page_and_the_other_way_round(verb, 
     described = re.split(r"\n.+\n(?:--+|==+)\n", described)[0]
 
     assert set(re.findall(r"^(?:-\w, )?(--[a-z]+)", described, re.MULTILINE)) == options - {"--help"}
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_who_has_read_enough_is_no_error(unbuffered: str):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as gone:
+        done = typed("--help", stdout=gone, env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_disk_that_is_full_is_told_in_one_line(unbuffered: str):
+    with open("/dev/full", "wb") as full:
+        done = typed("--help", stdout=full, env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+    assert (done.returncode, done.stderr) == (69, "culturectl: cannot write: No space left on device\n")
+
+
+def test_who_prints_nothing_needs_no_room(tmp_path: Path):
+    with open("/dev/full", "wb") as full:
+        done = typed("units", "--config", f"{tmp_path}/none.yaml", stdout=full, env={**os.environ})
+    assert done.returncode == 66
