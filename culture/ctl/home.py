@@ -92,11 +92,28 @@ def lock(home: Home) -> int:
 
 def with_listen(ircd_yaml: str, addresses: Sequence[str]) -> str:
     """The same server, listening elsewhere than the file says."""
-    said = yaml.safe_load(ircd_yaml) or {}
-    return yaml.safe_dump({**said, "listen": list(addresses)}, sort_keys=False)
+    said = _composed(ircd_yaml)
+    return yaml.serialize(_with(said, "listen", _composed(yaml.safe_dump(list(addresses)))))
 
 
 def with_server_port(agents_yaml: str, port: int) -> str:
     """The same agents, on a server that listens elsewhere than the file says."""
-    said = yaml.safe_load(agents_yaml) or {}
-    return yaml.safe_dump({**said, "server": {**(said.get("server") or {}), "port": port}}, sort_keys=False)
+    said = _composed(agents_yaml)
+    server = next((value for key, value in _pairs(said) if key.value == "server"), None)
+    return yaml.serialize(_with(said, "server", _with(server, "port", _composed(str(port)))))
+
+
+def _composed(text: str) -> yaml.Node | None:
+    """Before it is made into values: to YAML `off` is false, to us it may be a word."""
+    node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    return node
+
+
+def _pairs(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
+    """None of a mapping that is left out or left empty."""
+    return node.value if isinstance(node, yaml.MappingNode) else []
+
+
+def _with(node: yaml.Node | None, name: str, value: yaml.Node | None) -> yaml.Node:
+    others = [(key, kept) for key, kept in _pairs(node) if key.value != name]
+    return yaml.MappingNode("tag:yaml.org,2002:map", [*others, (_composed(name), value)])

@@ -79,3 +79,13 @@ def test_a_moved_server_changes_nothing_else():
     assert ircd == IrcdConfig(name="spark", motd="hello", listen=("127.0.0.1:7000",))
     assert str(agents.server.address) == "127.0.0.1:7000"
     assert (agents.server.name, agents.agents[0].nick) == ("spark", "spark-a")
+
+
+@pytest.mark.parametrize("server", ["", "server:\n", "server: {port: 6667, name: spark}\n"])
+def test_a_word_that_yaml_reads_otherwise_stays_one(server):
+    text = server + "agents:\n- {nick: spark-a, thinking: off, instructions: 'on'}\n"
+
+    agents = parse(with_server_port(text, 7000), AgentsConfig, where="agents.yaml")
+
+    assert agents.server.port == 7000
+    assert (agents.agents[0].thinking, agents.agents[0].instructions) == ("off", "on")
