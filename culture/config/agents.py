@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from culture.config.address import Address, TcpAddress, check_address, parse_address
-from culture.config.rules import absolute_path, at_least, checked, each
+from culture.config.rules import absolute_path, at_least, checked, credential_name, each
 from culture.errors import ConfigError, Problem
 from culture.names import has_prefix, is_agent_nick, is_channel
 
@@ -69,7 +69,7 @@ class ServerConfig:
     host: str = checked(_check_host, default="127.0.0.1")
     port: int = checked(_check_port, default=6667)
     # The name of the credential that holds the server's connection password.
-    password_credential: str = ""
+    password_credential: str = checked(credential_name, default="")
     tls: bool = False
     # The authorities that the server's certificate must come from; empty: those of the system.
     tls_ca: str = checked(absolute_path, default="")
@@ -92,7 +92,7 @@ class AgentConfig:
     # The same for acp: a command, or the name of an agent that is known alone.
     acp_command: tuple[str, ...] = checked(_check_command, default=("opencode", "acp"))
     # Empty: a directory of its own below the state directory.
-    directory: str = ""
+    directory: str = checked(absolute_path, default="")
     # Whose service it is; empty: the user that all agents share. Its unit follows with `culturectl units`.
     user: str = checked(_check_user, default="")
     # What it may write to besides its directory.
@@ -106,7 +106,7 @@ class AgentConfig:
     # bypass: the unit's sandbox is the only bound. deny: the irc skill and nothing else.
     permission_mode: Literal["bypass", "deny"] = "bypass"
     # The name of the credential that holds the backend's key; empty: the backend's own login.
-    key_credential: str = ""
+    key_credential: str = checked(credential_name, default="")
     # The environment variable by which the backend's program gets it; empty: the backend's own.
     key_variable: str = checked(_check_variable, default="")
     instructions: str = ""
@@ -123,7 +123,7 @@ class AgentConfig:
     # Its account on the server; empty: its nick.
     account: str = ""
     # The name of the credential that holds the account's password; empty: it does not log in.
-    account_credential: str = ""
+    account_credential: str = checked(credential_name, default="")
 
 
 @dataclass(frozen=True, slots=True)

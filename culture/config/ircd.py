@@ -7,7 +7,16 @@ from typing import Literal
 
 from culture.config.address import check_endpoint, check_origin, check_url, parse_endpoint
 from culture.config.links import LinkConfig, MeshConfig, check_links
-from culture.config.rules import CHECK, absolute_path, at_least, checked, each, none_twice, off_or_at_least
+from culture.config.rules import (
+    CHECK,
+    absolute_path,
+    at_least,
+    checked,
+    credential_name,
+    each,
+    none_twice,
+    off_or_at_least,
+)
 from culture.config.skills import HistoryConfig, LoggerConfig, check_skills
 from culture.names import is_host, is_nick
 
@@ -91,7 +100,7 @@ class OperConfig:
 
     name: str
     account: str = ""
-    password_credential: str = ""
+    password_credential: str = checked(credential_name, default="")
     privileges: tuple[Privilege, ...] = ("chghost", "kill", "link", "rehash", "relaymsg", "wallops")
 
     def __post_init__(self) -> None:
@@ -188,7 +197,7 @@ class IrcdConfig:
     admin: tuple[str, ...] = checked(_check_admin, default=())
     # Tags of clients that are not passed on, in the form of CLIENTTAGDENY.
     denied_client_tags: tuple[str, ...] = checked(_check_denied_tags, default=())
-    password_credential: str = ""
+    password_credential: str = checked(credential_name, default="")
     state_dir: str = ""
     opers: tuple[OperConfig, ...] = checked(_check_opers, default=())
     accounts: AccountsConfig = field(default_factory=AccountsConfig)

@@ -12,7 +12,7 @@ from culture.config.address import (
     check_origin,
     parse_endpoint,
 )
-from culture.config.rules import absolute_path, at_least, checked, each, none_twice
+from culture.config.rules import absolute_path, at_least, checked, credential_name, each, none_twice
 from culture.names import fold, is_channel, is_host, nick_prefix
 
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{64}")
@@ -27,6 +27,10 @@ def _check_fingerprint(text: str) -> str | None:
     if not text or _FINGERPRINT.fullmatch(plain_fingerprint(text)):
         return None
     return f"'{text}' is not the SHA-256 of a certificate: 64 hexadecimal digits, with colons or without"
+
+
+def _check_secret(name: str) -> str | None:
+    return credential_name(name) if name else "is empty: links need a secret"
 
 
 def _check_link_address(text: str) -> str | None:
@@ -52,7 +56,7 @@ class LinkConfig:
     """Another host, known by its name and a secret that both sides have."""
 
     name: str = checked(lambda name: None if is_host(name) else f"'{name}' is not a host name")
-    secret_credential: str = checked(lambda name: None if name else "is empty: links need a secret")
+    secret_credential: str = checked(_check_secret)
     # Empty: it comes to us.
     address: str = checked(_check_link_address, default="")
     # Whether the connection is made by itself, and again whenever it is lost.

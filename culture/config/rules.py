@@ -1,10 +1,13 @@
 """Rules for the fields of a model: what a value must be beyond its type."""
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 CHECK = "check"
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_CREDENTIAL: Final = re.compile(r"[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*")
 Check = Callable[[Any], str | None]
 """Returns what is wrong with a value, or None."""
 
@@ -24,7 +27,17 @@ def each(check: Check) -> Check:
 
 
 def absolute_path(path: str) -> str | None:
+    if _CONTROL.search(path):
+        # It would be a line of its own in a unit file.
+        return f"{path!r} has control characters"
     return None if not path or path.startswith("/") else f"'{path}' is not an absolute path"
+
+
+def credential_name(name: str) -> str | None:
+    """It is a file of this name, and stands in unit files."""
+    if not name or _CREDENTIAL.fullmatch(name):
+        return None
+    return f"{name!r} is not the name of a credential: letters, digits, '_', '-', '.', '@' and '+'"
 
 
 def none_twice(names: Sequence[str]) -> str | None:

@@ -43,6 +43,7 @@ def test_links_that_are_right(link: str):
     [
         ("name: thor", "missing key 'secret_credential'"),
         ("name: thor, secret_credential: ''", "is empty: links need a secret"),
+        ("name: thor, secret_credential: a/b", "'a/b' is not the name of a credential"),
         ("name: th-or, secret_credential: x", "'th-or' is not a host name"),
         ("name: thor, secret_credential: x, address: thor", "'thor' is neither host:port nor unix:/path"),
         ("name: thor, secret_credential: x, address: 'ws:thor:80'", "links use no WebSocket"),
