@@ -79,6 +79,24 @@ def test_a_backup_is_whole_while_the_server_writes_and_can_be_restored(place: Pl
     assert not (place.directory / "vectors").exists()
 
 
+@pytest.mark.parametrize(("where", "why"), [("none/b", "No such file or directory"), ("f/b", "Not a dir")])
+def test_a_backup_that_cannot_be_written_blames_its_own_file(
+    place: Place, tmp_path: Path, where: str, why: str
+):
+    Archive(place.directory).close()
+    (tmp_path / "f").touch()
+    done = place.type("history", "backup", f"{tmp_path}/{where}")
+    assert done.returncode == 69
+    assert done.stderr.startswith(f"culturectl: cannot write '{tmp_path}/{where}': {why}")
+
+
+def test_a_backup_may_have_any_name(place: Place, tmp_path: Path):
+    Archive(place.directory).close()
+    copy = tmp_path / "b%41#x?.db"
+    assert place.type("history", "backup", str(copy)).returncode == 0
+    assert place.type("history", "restore", str(copy)).returncode == 0
+
+
 def test_export_is_json_in_lines(place: Place):
     archive = Archive(place.directory)
     archive.append([said("one")])

@@ -58,12 +58,14 @@ def check(directory: Path) -> list[str]:
 
 def backup(directory: Path, target: Path) -> None:
     """All that was said until now in one file, while the server goes on."""
-    if target.exists():
-        raise UsageError(f"'{target}' exists already")
     half = target.with_name(target.name + ".part")
     try:
+        if target.exists():
+            raise UsageError(f"'{target}' exists already")
         for _ in range(TRIES):
             half.unlink(missing_ok=True)
+            # Where this fails, the history is not to blame.
+            half.touch(mode=0o600)
             if _copy(directory, half):
                 half.rename(target)
                 return
@@ -71,7 +73,8 @@ def backup(directory: Path, target: Path) -> None:
     except OSError as error:
         raise UnavailableError(f"cannot write '{target}': {error.strerror}") from None
     finally:
-        half.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
 
 
 def restore(directory: Path, source: Path) -> Path:
@@ -166,7 +169,9 @@ def _has_moved(connection: sqlite3.Connection, start: Position) -> bool:
 
 def _check_copy(source: Path) -> None:
     try:
-        with contextlib.closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as connection:
+        with contextlib.closing(
+            sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
+        ) as connection:
             (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             connection.execute("SELECT id FROM events LIMIT 1")
     except sqlite3.DatabaseError as error:
