@@ -92,11 +92,22 @@ def _tell(kind: str, text: str, account: str) -> None:
 
 def _read_password(options: argparse.Namespace) -> str:
     """Never from the command line, where everybody on the machine can read it."""
-    if options.password_stdin:
-        return sys.stdin.readline().rstrip("\r\n")
+    try:
+        if options.password_stdin:
+            return sys.stdin.buffer.readline().decode().rstrip("\r\n")
+        return _asked_twice(options.name)
+    except UnicodeDecodeError:
+        raise UsageError("the password is not UTF-8") from None
+    except EOFError:
+        # Ctrl-D ends no line.
+        print(file=sys.stderr)
+        raise UsageError("no password was typed") from None
+
+
+def _asked_twice(name: str) -> str:
     if not sys.stdin.isatty():
         raise UsageError("there is no terminal to ask for the password on", hint="add --password-stdin")
-    password = getpass.getpass(f"password for {options.name}: ")
+    password = getpass.getpass(f"password for {name}: ")
     if getpass.getpass("once more: ") != password:
         raise UsageError("these were two different passwords")
     return password

@@ -1,6 +1,7 @@
 """culturectl accounts, as it is typed."""
 
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -17,18 +18,20 @@ class Place:
         self.config.write_text(f"state_dir: {directory}/state\n")
         self.database = directory / "state" / "accounts.db"
 
+    def command(self, *arguments: str) -> list[str]:
+        program = [sys.executable, "-m", "culture.ctl.main", "accounts"]
+        return [*program, *arguments, "--config", str(self.config)]
+
     def type(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        command = [
-            sys.executable,
-            "-m",
-            "culture.ctl.main",
-            "accounts",
-            *arguments,
-            "--config",
-            str(self.config),
-        ]
+        # Bytes that are no text are what Python makes of them: "\udcff" is 0xff.
         return subprocess.run(
-            command, input=stdin, capture_output=True, text=True, timeout=30, env=os.environ
+            self.command(*arguments),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=30,
+            env=os.environ,
         )
 
 
@@ -74,3 +77,23 @@ def test_the_state_of_the_service_is_known_by_its_configuration():
     assert state("", Path("/etc/culture/ircd.yaml"), {"HOME": "/root"}) == Path("/var/lib/culture/ircd")
     assert state("", Path("/root/.culture/ircd.yaml"), {"HOME": "/root"}) == Path("/root/.culture/state")
     assert state("/srv/x", Path("/etc/culture/ircd.yaml"), {"HOME": "/root"}) == Path("/srv/x")
+
+
+def test_a_password_that_is_no_text_is_refused(place: Place):
+    done = place.type("add", "ori", "--password-stdin", stdin="sesam\udcff\n")
+    assert (done.returncode, done.stderr) == (64, "culturectl: the password is not UTF-8\n")
+
+
+def test_ctrl_d_instead_of_a_password_is_told(place: Place):
+    keyboard, terminal = pty.openpty()
+    with subprocess.Popen(
+        place.command("add", "ori"), stdin=terminal, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stderr is not None
+        prompt = b"password for ori: "
+        assert process.stderr.read(len(prompt)) == prompt
+        os.write(keyboard, b"\x04")
+        told = process.stderr.read()
+    os.close(keyboard)
+    os.close(terminal)
+    assert (process.returncode, told) == (64, b"\nculturectl: no password was typed\n")
