@@ -11,6 +11,8 @@ from culture.skills.history.minilm import MiniLm, find_model
 from culture.skills.history.semantic import Semantic
 from culture.skills.history.skill import History
 from culture.store.history.archive import Archive
+from culture.store.history.keeping import opened
+from culture.store.history.pruning import Rule, prune
 
 # What was said, and a question about it in other words.
 PAIRS = [
@@ -134,6 +136,21 @@ def test_what_was_redacted_has_no_vector_any_more(network: Remembering):
     network.history.semantic.forget()
     assert len(network.history.semantic._tools()[1].numbers()) == 1
     assert found(ori, "#ops", "storage") == ["lunch is ready"]
+
+
+def test_what_is_said_after_the_newest_were_pruned_has_a_vector_of_its_own(network: Remembering):
+    ori = network.client("spark-ori", "#ops")
+    ori.send("PRIVMSG #ops :the disk is full", "PRIVMSG #ops :lunch is ready")
+    index(network)
+    network.clock.advance(86400)
+    with opened(network.history.archive.directory) as connection:
+        prune(connection, Rule(keep_days=1), {}, network.clock() + 1, lambda: None)
+    ori.send("PRIVMSG #ops :the train was late", "PRIVMSG #ops :it rains")
+    assert index(network) == 2
+    assert network.history.semantic is not None
+    network.history.semantic.forget()
+    assert len(network.history.semantic._tools()[1].numbers()) == 2
+    assert found(ori, "#ops", "storage")[0] in ("the train was late", "it rains")
 
 
 def test_it_goes_on_where_it_stopped(tmp_path: Path, encoder: MiniLm):

@@ -88,6 +88,27 @@ def test_a_key_that_was_filed_as_public_is_not(tmp_path: Path):
         assert database.execute("SELECT id FROM events WHERE is_public").fetchall() == [(2,)]
 
 
+def test_what_got_the_number_of_something_pruned_is_found_after_an_upgrade(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append([said(1), said(2)])
+    archive.catch_up()
+    archive.close()
+    # As if five had been indexed, and pruned.
+    with transaction(tmp_path / FILE) as database:
+        database.execute("INSERT INTO marks VALUES ('words', 0, 5), ('numbers', 0, 3)")
+        database.execute("PRAGMA user_version = 5")
+    again = Archive(tmp_path)
+    redact = list(said(3, ""))
+    redact[2], redact[11] = "REDACT", ("m1",)
+    again.append([tuple(redact), said(4)])
+    again.catch_up()
+    again.index_for(DEADLINE_S)
+    with again.reading() as connection:
+        found = connection.execute("SELECT rowid FROM words WHERE words MATCH 'text : text'").fetchall()
+    assert found == [(2,), (7,)]
+    again.close()
+
+
 def test_after_a_crash_everything_is_there_exactly_once(tmp_path: Path):
     crashed = Archive(tmp_path)
     crashed.append([said(number) for number in range(700)])

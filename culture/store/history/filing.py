@@ -10,6 +10,7 @@ from culture.protocol.happening import GENERATION_SHIFT, MADE_TAG, SPOKEN, lates
 from culture.store.history.holdings import scopes
 from culture.store.history.indexing import unindex
 from culture.store.history.journal import ALL, Entry, Position, decode
+from culture.store.history.numbers import last_number
 
 CACHE: Final = 20_000
 """How many places and sources are remembered with their numbers."""
@@ -18,8 +19,9 @@ MOST_NICKS: Final = 10
 JOURNAL_MARK: Final = "journal"
 _EVENT: Final = """
 INSERT OR IGNORE INTO events
-(place, at_ms, msgid, origin, seq, command, source, is_public, target, text, tags, params, to_host, is_local)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+(id, place, at_ms, msgid, origin, seq, command, source, is_public, target, text, tags, params,
+ to_host, is_local)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _HELD: Final = """
 INSERT INTO holdings VALUES (?, ?, ?, ?)
@@ -96,7 +98,8 @@ class Filing:
                 continue
             rows += made
             filed.append((made[0][0], entry))
-        self._connection.executemany(_EVENT, rows)
+        first = last_number(self._connection) + 1
+        self._connection.executemany(_EVENT, ((number, *row) for number, row in enumerate(rows, first)))
         self._forget_redacted(filed)
         self._connection.executemany(_HELD, [(*key, seq) for key, seq in self._held.items()])
         self._held.clear()

@@ -10,6 +10,7 @@ WORDS_MARK: Final = "words"
 SPEECH: Final = ("PRIVMSG", "NOTICE")
 _INSERT: Final = "INSERT INTO words (rowid, text, about) VALUES (?, ?, ?)"
 _DELETE: Final = "INSERT INTO words (words, rowid, text, about) VALUES ('delete', ?, ?, ?)"
+_HAS: Final = "SELECT 1 FROM words WHERE rowid = ?"
 _TEXTS: Final = """
 SELECT events.id, text, place, mask, command, is_redacted
 FROM events JOIN sources ON sources.id = source WHERE events.id {} ORDER BY events.id
@@ -45,9 +46,9 @@ def index(connection: sqlite3.Connection, most: int) -> int:
 
 def unindex(connection: sqlite3.Connection, events: Iterable[int]) -> None:
     """To be called while the texts are still there: the index is told what to take out."""
-    done = indexed_up_to(connection)
     for event in events:
-        if event <= done:
+        # To take out what is not in it would damage it.
+        if connection.execute(_HAS, (event,)).fetchone():
             rows: list[_Row] = connection.execute(_TEXTS.format("= ?"), (event,)).fetchall()
             connection.executemany(_DELETE, _words(rows))
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from culture.names import SIGNS, Folded
-from culture.store.history.indexing import SPEECH, unindex
+from culture.store.history.indexing import SPEECH
+from culture.store.history.numbers import remove
 
 SLICE: Final = 500
 REST_S: Final = 0.01
@@ -61,9 +62,10 @@ def _remove_before(
     while True:
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            found = connection.execute(query, (place, bound[0], *bound, SLICE)).fetchall()
-            unindex(connection, [number for (number,) in found])
-            connection.executemany("DELETE FROM events WHERE id = ?", found)
+            rows = connection.execute(query, (place, bound[0], *bound, SLICE)).fetchall()
+            found = [number for (number,) in rows]
+            if found:
+                remove(connection, found)
         gone += len(found)
         if len(found) < SLICE:
             return gone
