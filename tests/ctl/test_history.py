@@ -97,6 +97,26 @@ def test_a_backup_may_have_any_name(place: Place, tmp_path: Path):
     assert place.type("history", "restore", str(copy)).returncode == 0
 
 
+def test_a_backup_has_what_came_after_a_file_of_the_journal_was_removed(place: Place, tmp_path: Path):
+    archive = Archive(place.directory)
+    archive.append([said("filed")])
+    archive.forget()
+    archive.catch_up()
+    archive.tidy()
+    assert archive.journal.segments() == [2]
+    archive.append([said("only in the journal")])
+    assert place.type("history", "backup", str(tmp_path / "copy.db")).returncode == 0
+    archive.close()
+    assert place.type("history", "restore", str(tmp_path / "copy.db")).returncode == 0
+    again = Archive(place.directory)
+    assert texts(again) == ["filed", "only in the journal"]
+    # Its journal begins behind that of the backup.
+    again.append([said("after")])
+    lines = place.type("history", "export").stdout.splitlines()
+    assert [json.loads(line)["text"] for line in lines] == ["filed", "only in the journal", "after"]
+    again.close()
+
+
 def test_export_is_json_in_lines(place: Place):
     archive = Archive(place.directory)
     archive.append([said("one")])

@@ -155,16 +155,14 @@ def _copy(directory: Path, target: Path) -> bool:
         copy.execute("PRAGMA secure_delete = ON")
         start = filed_position(copy)
         journal = Segments(directory)
-        if start.segment and start.segment not in journal.segments():
-            return not _has_moved(source, start)
-        with copy:
-            copy.execute("BEGIN")
-            Filing(copy).file(journal.read(start, _END))
-        return True
-
-
-def _has_moved(connection: sqlite3.Connection, start: Position) -> bool:
-    return filed_position(connection) != start
+        try:
+            with copy:
+                copy.execute("BEGIN")
+                Filing(copy).file(journal.read(start, _END))
+        except FileNotFoundError:
+            return False
+        # They go in order. One that was filed to its end may go before anything of the next is filed.
+        return start.segment in journal.segments() or filed_position(source) == start
 
 
 def _check_copy(source: Path) -> None:
