@@ -51,6 +51,8 @@ class WebSocket(asyncio.Protocol):
         """Who is told what was read in part, so that another process can go on with it."""
         self._request = b""
         self._unfinished = Unfinished()
+        self.is_over = False
+        """Nothing more is heard. It is closed once all that came before is."""
         self._deadline: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._origin: Origin
@@ -69,22 +71,35 @@ class WebSocket(asyncio.Protocol):
         return Carried(self, transport)
 
     def data_received(self, data: bytes) -> None:
+        if self.is_over:
+            return
         if self._inside is None:
             self._request += data
         else:
             self._unfinished.feed(data)
+        lines = self._lines(data)
+        if self._inside is not None and not self._transport.is_closing():
+            self._pass_on(self._inside, lines)
+        if self.is_over and self._transport.is_reading():
+            self._transport.close()
+
+    def _lines(self, data: bytes) -> bytes:
+        """Those that frames complete, up to one that ends it all."""
         lines = b""
         try:
             self._state.receive_data(data)
             for event in self._state.events():
                 lines += self._take(event)
+                if self.is_over:
+                    break
         except RemoteProtocolError as error:
             self._fail(error.event_hint)
         except UnicodeError:
             # The library decodes headers without looking.
             self._fail(None)
-        if self._inside is None or self._transport.is_closing():
-            return
+        return lines
+
+    def _pass_on(self, inside: asyncio.Protocol, lines: bytes) -> None:
         if self._request:
             # Behind it there may be frames already.
             self._unfinished.feed(self._request.partition(HEADERS_END)[2])
@@ -93,7 +108,7 @@ class WebSocket(asyncio.Protocol):
             self.keep.read(self._unfinished.data)
         if lines:
             # Once for all of them: reading pauses between calls, not within one.
-            self._inside.data_received(lines)
+            inside.data_received(lines)
 
     def connection_lost(self, error: Exception | None) -> None:
         self._end_deadline()
@@ -137,7 +152,7 @@ class WebSocket(asyncio.Protocol):
                 if self._state.state in (ConnectionState.OPEN, ConnectionState.REMOTE_CLOSING):
                     # Also to a frame that was malformed, with the code for what was wrong.
                     self._transport.write(self._state.send(event.response()))
-                self._transport.close()
+                self.is_over = True
         return b""
 
     def _line(self, event: Message[Any]) -> bytes:
@@ -154,7 +169,7 @@ class WebSocket(asyncio.Protocol):
         if page is not None and page not in self._pages and ANY_ORIGIN not in self._pages:
             # Any page in a browser on this machine could otherwise talk as if it were the person.
             self._transport.write(self._state.send(RejectConnection(status_code=403)))
-            self._transport.close()
+            self.is_over = True
             return
         chosen = next((name for name in request.subprotocols if name in (TEXT, BINARY)), None)
         self.is_binary = chosen == BINARY
@@ -165,7 +180,7 @@ class WebSocket(asyncio.Protocol):
         inside.begin(Carried(self, self._transport), self._origin)
 
     def _fail(self, answer: Event | None) -> None:
-        """Say that it was wrong, in HTTP or in WebSocket, and hang up."""
+        """Say that it was wrong, in HTTP or in WebSocket."""
         is_open = self._state.state is ConnectionState.OPEN
         refusal = (
             CloseConnection(code=CloseReason.PROTOCOL_ERROR) if is_open else RejectConnection(status_code=400)
@@ -173,7 +188,7 @@ class WebSocket(asyncio.Protocol):
         # It may be so wrong that there is no way left to say it.
         with contextlib.suppress(LocalProtocolError):
             self._transport.write(self._state.send(answer or refusal))
-        self._transport.close()
+        self.is_over = True
 
     def _end_deadline(self) -> None:
         if self._deadline is not None:
@@ -214,7 +229,10 @@ class Carried(asyncio.Transport):
         self._below.pause_reading()
 
     def resume_reading(self) -> None:
-        self._below.resume_reading()
+        if self._websocket.is_over:
+            self._below.close()
+        else:
+            self._below.resume_reading()
 
     def is_reading(self) -> bool:
         return self._below.is_reading()

@@ -103,6 +103,51 @@ async def test_a_quit_is_answered_by_a_last_line_and_a_closing_frame():
         assert web.socket.close_code == 1000
 
 
+def frame(opcode: int, payload: bytes) -> bytes:
+    """A whole one of a client, whose mask changes nothing (RFC 6455 section 5.2)."""
+    return bytes([0x80 | opcode, 0x80 | len(payload)]) + bytes(4) + payload
+
+
+def text(line: str) -> bytes:
+    return frame(0x1, line.encode())
+
+
+CLOSE = frame(0x8, b"\x03\xe8")
+PING = frame(0x9, b"")
+MALFORMED = frame(0x3, b"")
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [(CLOSE, 1000), (CLOSE + PING + text("PRIVMSG #a :no more"), 1000), (MALFORMED, 1002)],
+    ids=["closed", "closed before more", "malformed"],
+)
+@pytest.mark.parametrize("quits", [True, False], ids=["quits", "leaves"])
+@pytest.mark.parametrize("burst", [100, 5])
+async def test_what_was_said_before_the_end_is_heard(
+    end: bytes, code: int, quits: bool, burst: int, caplog: pytest.LogCaptureFixture
+):
+    """Also what has to wait for its turn. RFC 6455 section 5.5.1: nothing follows a closing frame."""
+    limits = {"local_rate_lines_per_s": 500, "local_burst_lines": burst}
+    async with (
+        serving(**limits) as server,
+        connected(server.plain_port, "spark-bo", "#a") as bo,
+        server.browser(TEXT) as web,
+    ):
+        await web.send("NICK spark-ori", "USER o 0 * :o", "JOIN #a")
+        await web.until(" 366 ")
+        said = [*(f"PRIVMSG #a :{i}" for i in range(20)), *(["QUIT :going home"] if quits else [])]
+        # In one read.
+        web.socket._writer.transport.write(b"".join(map(text, said)) + end)
+        assert await web.read() == ""
+        assert web.socket.close_code == code
+        for i in range(20):
+            assert await bo.until("PRIVMSG") == f":spark-ori!o@spark PRIVMSG #a :{i}"
+        why = "Quit: going home" if quits else "Connection closed"
+        assert await bo.read() == f":spark-ori!o@spark QUIT :{why}"
+    assert "closing" not in caplog.text
+
+
 async def test_a_line_may_have_its_end_with_it_and_an_empty_one_is_nothing():
     async with serving() as server, server.browser(TEXT) as web:
         await web.send("", "\r\n", "CAP LS 302\r\n")
