@@ -10,6 +10,7 @@ from typing import Final
 from culture.client.events import Event
 from culture.client.session import Session
 from culture.config.address import Address, TcpAddress, UnixAddress
+from culture.config.agents import ServerConfig
 from culture.errors import CultureError, TemporaryError, UnavailableError
 from culture.protocol.framing import OVERLONG, SERVER_TAG_BYTES, LineBuffer
 from culture.protocol.line import MalformedLine, parse_line
@@ -154,6 +155,11 @@ async def open_connection(
     except OSError as error:
         raise UnavailableError(f"cannot connect to {address}: {reason_of(error)}") from None
     return connection
+
+
+def tls_of(server: ServerConfig) -> ssl.SSLContext | None:
+    """What everybody who goes to this server goes by; None: it is not to be TLS."""
+    return tls_context(server.tls_ca) if server.tls else None
 
 
 def tls_context(authorities: str) -> ssl.SSLContext:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from culture.client.client import Client
+from culture.client.connection import tls_of
 from culture.client.events import Event, Registered
 from culture.client.registration import Identity
 from culture.client.session import Kind
@@ -45,28 +46,40 @@ def words(nick: str, env: Mapping[str, str]) -> str:
 
 
 async def _tell(config: AgentsConfig, agent: AgentConfig, text: str) -> None:
-    registered = asyncio.Event()
+    registered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    whys: list[CultureError] = []
 
     def received(event: Event) -> None:
-        if isinstance(event, Registered):
-            registered.set()
+        if isinstance(event, Registered) and not registered.done():
+            registered.set_result(None)
 
     credential = config.server.password_credential
     password = read_credential(credential, os.environ) if credential else ""
     host = agent.nick.partition("-")[0]
     identity = Identity(f"{host}-systemd", "systemd", "tells what failed", password, is_bot=True)
-    client = Client(config.server.address, identity, (), received, lambda why, wait_s: None)
+    client = Client(
+        config.server.address,
+        identity,
+        (),
+        received,
+        lambda why, wait_s: whys.append(why),
+        tls=tls_of(config.server),
+    )
     running = asyncio.create_task(client.run())
     try:
         async with asyncio.timeout(PATIENCE_S):
-            await registered.wait()
+            await asyncio.wait([running, registered], return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                # Trying again would not mend it.
+                running.result()
             for channel in agent.channels:
                 # One that lets nobody in is no reason to leave out the next.
                 with contextlib.suppress(CultureError):
                     await client.join(channel)
                     client.say(channel, text, Kind.NOTICE)
     except TimeoutError:
-        raise UnavailableError(f"cannot tell anybody: no answer from {client.address}") from None
+        why = whys[-1] if whys else UnavailableError(f"no answer from {client.address}")
+        raise UnavailableError(f"cannot tell anybody: {why}", hint=why.hint) from None
     finally:
         client.quit("said what there was to say")
         running.cancel()

@@ -23,7 +23,7 @@ from culture.agent.environment import (
 from culture.agent.identity import Passwords
 from culture.agent.permission import only_irc
 from culture.agent.tools import TOOLS, make_tools
-from culture.client.connection import tls_context
+from culture.client.connection import tls_of
 from culture.commandline import Parser, daemon_parser
 from culture.config import loader, paths
 from culture.config.agents import AgentConfig, AgentsConfig, find_agent
@@ -77,7 +77,7 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         spec.directory,
         limits=config.turns,
         passwords=passwords,
-        tls=tls_context(config.server.tls_ca) if config.server.tls else None,
+        tls=tls_of(config.server),
         buffer_size=config.buffer_size,
         is_rehearsing=REHEARSING in os.environ,
         on_status=notifier.status,

@@ -1,14 +1,16 @@
 """Where an agent was, people read that its service gave up."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
+from support.certificates import make_pair
 from support.irc import connected
 from support.program import Program
 
 from culture.ctl import main
 from culture.ctl.failed import words
-from culture.errors import UnavailableError
+from culture.errors import NotAllowedError, UnavailableError
 
 
 @pytest.mark.parametrize(
@@ -24,25 +26,57 @@ def test_it_says_why_and_what_to_type(env: dict[str, str], why: str):
     assert words("spark-claude", env) == told
 
 
-async def test_people_in_its_channels_are_told_by_a_notice(tmp_path: Path):
-    server, agents = tmp_path / "ircd.yaml", tmp_path / "agents.yaml"
-    server.write_text("name: spark\nlisten: ['127.0.0.1:0']\n")
-    ircd = Program("culture.daemons.ircd", "--config", str(server), home=tmp_path)
+@contextlib.asynccontextmanager
+async def serving(home: Path, config: str = "listen: ['127.0.0.1:0']\n", name: str = "spark"):
+    (home / "ircd.yaml").write_text(f"name: {name}\n{config}")
+    ircd = Program("culture.daemons.ircd", "--config", str(home / "ircd.yaml"), home=home)
     try:
-        port = int((await ircd.says(r"listening on 127\.0\.0\.1:(\d+)"))[1])
-        agents.write_text(
-            f"server: {{port: {port}}}\nagents:\n  - {{nick: spark-claude, channels: ['#ops']}}\n"
-        )
+        yield ircd
+    finally:
+        ircd.stop()
+
+
+async def port_of(ircd: Program, kind: str = "plain") -> int:
+    return int((await ircd.says(rf"listening on 127\.0\.0\.1:(\d+) \({kind},"))[1])
+
+
+def failed(home: Path, server: str) -> Program:
+    agents = home / "agents.yaml"
+    agents.write_text(f"server: {{{server}}}\nagents:\n  - {{nick: spark-claude, channels: ['#ops']}}\n")
+    return Program("culture.ctl.main", "failed", "spark-claude", "--config", str(agents), home=home)
+
+
+async def test_people_in_its_channels_are_told_by_a_notice(tmp_path: Path):
+    async with serving(tmp_path) as ircd:
+        port = await port_of(ircd)
         async with connected(port, "spark-ori", "#ops") as ori:
-            teller = Program(
-                "culture.ctl.main", "failed", "spark-claude", "--config", str(agents), home=tmp_path
-            )
+            teller = failed(tmp_path, f"port: {port}")
             told = await ori.until("NOTICE #ops :spark-claude is not running any more")
             assert told.startswith(":spark-systemd!")
             assert await teller.ends() == 0
             await ori.until(":spark-systemd!systemd@spark QUIT ")
-    finally:
-        ircd.stop()
+
+
+async def test_they_are_told_by_tls_where_that_is_configured(tmp_path: Path):
+    pair = make_pair(tmp_path, "localhost")
+    tls = f"tls: {{certificate: {pair.certificate}, key: {pair.key}}}\n"
+    config = f"listen: ['127.0.0.1:0', 'tls:127.0.0.1:0']\n{tls}"
+    async with (
+        serving(tmp_path, config) as ircd,
+        connected(await port_of(ircd), "spark-ori", "#ops") as ori,
+    ):
+        port = await port_of(ircd, "TLS")
+        teller = failed(tmp_path, f"host: localhost, port: {port}, tls: true, tls_ca: {pair.certificate}")
+        await ori.until("NOTICE #ops :spark-claude is not running any more")
+        assert await teller.ends() == 0
+
+
+async def test_a_server_that_refuses_is_not_waited_for(tmp_path: Path):
+    async with serving(tmp_path, name="thor") as ircd:
+        teller = failed(tmp_path, f"port: {await port_of(ircd)}")
+        assert await teller.ends() == NotAllowedError.exit_status
+
+    assert "the server does not take the nick 'spark-systemd'" in teller.said()
 
 
 def test_without_a_server_it_says_that_nobody_could_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -50,5 +84,5 @@ def test_without_a_server_it_says_that_nobody_could_be_told(tmp_path: Path, monk
     agents.write_text(f"server: {{host: 'unix:{tmp_path}/none'}}\nagents:\n  - nick: spark-claude\n")
     monkeypatch.setattr("culture.ctl.failed.PATIENCE_S", 0.1)
 
-    with pytest.raises(UnavailableError, match=r"cannot tell anybody: no answer from unix:"):
+    with pytest.raises(UnavailableError, match=r"cannot tell anybody: cannot connect to unix:"):
         main.run(["failed", "spark-claude", "--config", str(agents)])
