@@ -242,6 +242,17 @@ async def test_a_stream_that_always_breaks_off_is_no_success(agent, model, event
     assert result["status"] is None
 
 
+async def test_a_message_may_be_as_large_as_an_image(agent, model, eventually):
+    large = "x" * 2**21
+    model.play(Script((Rule(answer=(Step(text=large),)),)))
+    await agent.runner.send_prompt("hello")
+
+    [result] = await ends(agent, eventually)
+
+    assert not result["failed"]
+    assert agent.texts() == [large]
+
+
 async def test_a_turn_of_very_many_messages_can_still_be_interrupted(agent, model, eventually):
     """The SDK holds a hundred messages, and then neither reads nor answers."""
     calls = ", ".join(["{run: [echo, a]}"] * 70)

@@ -16,6 +16,7 @@ from claude_agent_sdk import (
 )
 
 from culture.agent.backends.claude import tools
+from culture.agent.backends.program import LINE_BYTES
 from culture.agent.contract import Judge, PermissionRequest, SessionSpec
 from culture.agent.permission import judged
 from culture.errors import NotAllowedError
@@ -41,6 +42,8 @@ def make_options(
         # By a file: on the command line it would fill the screen of every `systemctl status`.
         extra_args={"append-system-prompt-file": str(briefing)},
         stderr=stderr,
+        # The SDK's own bound is less than an image has.
+        max_buffer_size=LINE_BYTES,
     )
     if spec.thinking == "off":
         options.thinking = {"type": "disabled"}
