@@ -2,8 +2,9 @@
 
 A model is a frozen dataclass. Its field types say what is accepted: `str`, `int`, `float`, `bool`,
 `Literal[...]`, `tuple[T, ...]` for a list, another model for a mapping, `dict[str, T]` for a mapping
-whose keys are not ours, `T | None` for an optional value. `rules.checked(...)` adds a rule to a field;
-a rule about several fields is a ValueError from the model's `__post_init__`.
+whose keys are not ours, `T | None` for an optional value, `Any` for data of any form.
+`rules.checked(...)` adds a rule to a field; a rule about several fields is a ValueError from the model's
+`__post_init__`.
 """
 
 import dataclasses
@@ -154,6 +155,8 @@ class _Reader:
             return self._read_mapping(node, get_args(kind)[1], path)
         if dataclasses.is_dataclass(kind):
             return self.read_model(node, typing.cast(type[Any], kind), path)
+        if kind is Any:
+            return self._read_data(node, path)
         return self._read_scalar(node, kind, path)
 
     def _read_list(self, node: yaml.Node, kind: Any, path: str) -> Any:
@@ -183,21 +186,27 @@ class _Reader:
         expected = _SCALARS[kind]
         if not isinstance(node, yaml.ScalarNode) or node.tag not in expected.tags:
             return self.problem(node, f"'{path}': expected {expected.words}, found {_found(node)}")
-        value = _constructed(node, kind)
-        if value is None or (isinstance(value, str) and _NO_TEXT.search(value)):
+        value = _constructed(node)
+        if value is _INVALID or (isinstance(value, str) and _NO_TEXT.search(value)):
             return self.problem(node, f"'{path}': expected {expected.words}, found {_found(node)}")
         if not isinstance(value, str) and abs(value) > MOST:
             return self.problem(node, f"'{path}': {node.value} is too large: at most {MOST}")
-        return value
+        return kind(value)
+
+    def _read_data(self, node: yaml.Node, path: str) -> Any:
+        value = _constructed(node)
+        return (
+            value if value is not _INVALID else self.problem(node, f"'{path}': {_found(node)} cannot be read")
+        )
 
 
-def _constructed(node: yaml.ScalarNode, kind: type[Any]) -> Any:
-    """None if it is not what its tag says, which may stand before anything: `!!int ''`, `!!bool foo`."""
+def _constructed(node: yaml.Node) -> Any:
+    """_INVALID if it is not what its tag says, which may stand before anything: `!!int ''`, `!!bool foo`."""
     constructor = yaml.SafeLoader("")
     try:
-        return kind(constructor.construct_object(node))
-    except (ValueError, LookupError, ArithmeticError):
-        return None
+        return constructor.construct_object(node, deep=True)
+    except (yaml.YAMLError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError):
+        return _INVALID
     finally:
         constructor.dispose()
 

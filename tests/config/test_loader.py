@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -27,6 +27,7 @@ class Outer:
     words: tuple[str, ...] = ()
     maybe: str | None = None
     counts: dict[str, int] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
     inner: Inner = field(default_factory=Inner)
 
 
@@ -41,8 +42,9 @@ def problems(text: str, model: type = Outer) -> list[str]:
 
 
 def test_what_is_written_is_read_and_the_rest_is_default():
-    text = "name: x\nmode: b\non: yes\nwords: [a, b]\nmaybe: null\ncounts: {a: 1}\ninner:\n  ratio: 2\n"
-    assert parse(text) == Outer("x", "b", True, ("a", "b"), None, {"a": 1}, Inner(5, 2.0))
+    text = "name: x\nmode: b\non: yes\nwords: [a, b]\nmaybe: null\ninner:\n  ratio: 2\n"
+    text += "counts: {a: 1}\ndata: {b: [1, null]}\n"
+    assert parse(text) == Outer("x", "b", True, ("a", "b"), None, {"a": 1}, {"b": [1, None]}, Inner(5, 2.0))
 
 
 def test_every_problem_is_reported_with_its_line():
@@ -112,6 +114,12 @@ def test_a_number_has_an_end(number: str):
     key = "ratio" if number == ".inf" else "size"
     (problem,) = problems(f"name: x\ninner: {{{key}: {number}}}\n")
     assert problem == f"f.yaml:2: 'inner.{key}': {number} is too large: at most 1000000000"
+
+
+@pytest.mark.parametrize("value", ["!!bool foo", "!!timestamp foo", "!mine foo", "&x [*x]", "[!!int '']"])
+def test_data_of_any_form_is_told_if_it_has_none(value: str):
+    (problem,) = problems(f"name: x\ndata: {{a: {value}}}\n")
+    assert problem.startswith("f.yaml:2: 'data.a': ")
 
 
 def test_no_object_is_ever_built_from_a_tag():

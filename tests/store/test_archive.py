@@ -96,7 +96,7 @@ def test_what_got_the_number_of_something_pruned_is_found_after_an_upgrade(tmp_p
     # As if five had been indexed, and pruned.
     with transaction(tmp_path / FILE) as database:
         database.execute("INSERT INTO marks VALUES ('words', 0, 5), ('numbers', 0, 3)")
-        database.execute("PRAGMA user_version = 5")
+        database.execute("PRAGMA user_version = 6")
     again = Archive(tmp_path)
     redact = list(said(3, ""))
     redact[2], redact[11] = "REDACT", ("m1",)

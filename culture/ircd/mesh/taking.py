@@ -1,7 +1,7 @@
 """Events of other hosts: what each of them changes here, and who is told.
 
-They come in the order in which their host numbered them; between hosts there is no order. So a user may have
-another nick by now, and a channel another name, than the host knew that speaks of them.
+They come in the order in which their host numbered them; between hosts there is no order. By the time that a
+host is heard, a user may have another nick, a channel another name, and a message may be taken back.
 """
 
 from collections.abc import Callable, Sequence
@@ -100,7 +100,6 @@ class Taking:
     # What is said.
 
     def _said(self, it: Happening, command: SpeechCommand) -> None:
-        # Who took it back may be on a host that was heard sooner than the one where it was said.
         if (target := self._addressed(it)) is None or it.id in self._state.redacted:
             return
         sender = self._source(it)
