@@ -131,6 +131,8 @@ class MeshLinks:
 
     def _close(self, session: Session, why: str) -> None:
         """Whatever was to be said on it is said."""
+        # That may be nothing, and the driver looks at those who have output.
+        self._ircd.delivery.queue(session, b"")
         session.end(why)
         self._ircd.sessions.discard(session)
         self._ircd.state.changes.touch(session)

@@ -169,6 +169,16 @@ async def test_a_peer_that_speaks_for_others_is_hung_up_on(tmp_path: Path):
         await plain.close()
 
 
+async def test_a_peer_that_says_goodbye_and_stays_is_hung_up_on(tmp_path: Path):
+    give_secret(tmp_path)
+    async with managed(tmp_path, linked_to("name: thor")) as manager:
+        plain = await call(manager, f"PASS {SECRET}", "SERVER thor 1 :x", "LINK 2 1 1 *")
+        await plain.until("HOST ")
+        plain.send("ERROR :enough")
+        assert await plain.read() == ""
+        await plain.close()
+
+
 async def test_who_hammers_at_the_door_has_to_wait_and_fills_no_journal(tmp_path: Path):
     give_secret(tmp_path)
     async with managed(tmp_path, linked_to("name: thor")) as manager:
