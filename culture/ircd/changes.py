@@ -93,8 +93,9 @@ class Changes:
                 self.touch_user(user)
             case ChannelRenamed(channel=channel, new_name=new_name):
                 self.channels |= {channel.key: None, fold(new_name): None}
-                for member in channel.members:
-                    self.touch_user(member)
+                for user in state.users.values():
+                    if user in channel.members or channel in user.invites:
+                        self.touch_user(user)
             case TopicChanged(channel=channel):
                 self.channels[channel.key] = None
             case ModesChanged(channel=channel, params=params):

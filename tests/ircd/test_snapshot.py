@@ -144,6 +144,20 @@ def test_what_changed_is_known_to_have_changed(seed: int):
                 assert _whole(known[key]) == _whole(value), step
 
 
+def test_who_is_invited_to_a_channel_is_written_down_anew_with_its_name():
+    network = Network()
+    network.ircd.state.changes.is_wanted = True
+    ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo")
+    known: Known = {}
+    ori.send("MODE #a +i", "INVITE spark-bo #a")
+    take_changes(network.ircd, known)
+
+    ori.send("RENAME #a #b")
+    take_changes(network.ircd, known)
+
+    assert known["session", bo.session]["invited_to"].keys() == {"#b"}
+
+
 def test_what_cannot_go_on_is_told():
     network = Network()
     ori = network.client("spark-ori", "#a", caps="draft/multiline batch standard-replies")
