@@ -70,6 +70,10 @@ class Changes:
         if self.is_wanted:
             self.accounts[account] = None
 
+    def touch_channel(self, key: Folded) -> None:
+        if self.is_wanted:
+            self.channels[key] = None
+
     def note(self, event: Change, state: State) -> None:
         """Before the event is applied: who leaves, and what vanishes with them, is still there."""
         if not self.is_wanted:

@@ -87,6 +87,9 @@ class Ircd:
         self.new_id = new_id
         self.started_at = clock()
         self.state = State(config.name)
+        if config.links:
+            # Before the first link: what another process knew of them is to be taken up.
+            self.state.expect_guests()
         for known in skills.remembered():
             self.state.remember(known)
         self.heard = dict.fromkeys(commands, 0)

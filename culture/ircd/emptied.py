@@ -10,10 +10,13 @@ class Emptied(Chase[Folded, Channel]):
         """Who makes many channels, and leaves them, opens none that others may be in."""
         self.remember(channel.key, channel, is_lasting=bool(channel.torn))
 
-    def is_torn(self, name: str) -> bool:
-        """Whether users who were lost with their hosts may be in a channel, and nobody else is."""
+    def torn(self) -> dict[Folded, Channel]:
+        """Those that users may be in who were lost with their hosts."""
+        return {channel.key: channel for channel in self.values() if channel.torn}
+
+    def find_torn(self, name: str) -> Channel | None:
         left = self.find(fold(name))
-        return left is not None and bool(left.torn)
+        return left if left is not None and left.torn else None
 
     def mend(self, host: str) -> None:
         for channel in self.values():

@@ -152,10 +152,12 @@ def restore_guest(ircd: Ircd, values: Values) -> User:
 
 
 def drop_empty_channels(state: State) -> None:
-    """Those whose members all did not come back."""
-    for key in [key for key, channel in state.channels.items() if not channel.members]:
+    """Those whose members all did not come back. In some there may be others, of hosts that were lost."""
+    for key, channel in [each for each in state.channels.items() if not each[1].members]:
         del state.channels[key]
         state.classify(key)
+        if channel.torn:
+            state.emptied.put(channel)
 
 
 def account_values(state: State, account: Folded) -> Values:

@@ -168,9 +168,12 @@ class State:
         """A host is lost: its users are about to leave channels that they may still be in."""
         for channel in {channel for user in self.guests.get(host, ()) for channel in user.channels.values()}:
             channel.torn |= {host}
+            self.changes.touch_channel(channel.key)
 
     def mend(self, host: str) -> None:
         """A host is back."""
+        for key in self.emptied.torn():
+            self.changes.touch_channel(key)
         for channel in [*self.channels.values(), *self.shadowed.values()]:
             channel.torn -= {host}
         self.emptied.mend(host)

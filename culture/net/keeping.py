@@ -187,7 +187,7 @@ class Keeper:
 
     def _put_all(self, *, in_order: bool) -> None:
         state = self._ircd.state
-        for key in state.channels:
+        for key in {**state.emptied.torn(), **state.channels}:
             self._put_channel(key)
         for account in {*state.metadata.of_accounts, *state.markers.of_accounts}:
             self._put_account(account)
@@ -224,7 +224,8 @@ class Keeper:
             self._file.put(kind, kept.key, None)
 
     def _put_channel(self, key: Folded) -> None:
-        channel = self._ircd.state.channels.get(key)
+        state = self._ircd.state
+        channel = state.channels.get(key) or state.emptied.find_torn(key)
         self._file.put("channel", key, channel_values(channel) if channel is not None else None)
 
     def _put_guest(self, nick: Folded) -> None:

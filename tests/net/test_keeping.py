@@ -11,7 +11,12 @@ import pytest
 from support.irc import Plain, connected
 from support.network import Network
 
+from culture.config.links import LinkConfig
+from culture.ircd.channel import Channel, Flag
+from culture.ircd.core import Ircd
+from culture.ircd.events import Joined
 from culture.ircd.mesh.guests import add_guest, remove_guest
+from culture.ircd.mesh.host import MeshHost
 from culture.ircd.mesh.lines import KnownUser
 from culture.net.driver import Driver
 from culture.net.keeping import Keeper
@@ -114,6 +119,45 @@ async def test_since_when_users_of_other_hosts_are_idle_is_known_after_a_crash(
         assert network.ircd.state.users["thor-bo"].spoke_at == bo.spoke_at
         assert "thor-kit" not in network.ircd.state.users
         assert server.kept("guest_spoke_at") == [bo.spoke_at]
+
+
+def lose_who_is_inside(ircd: Ircd) -> None:
+    """The host of the only one in #inside, which is closed."""
+    ircd.state.expect_guests()
+    bo = add_guest(ircd, "thor", KnownUser("thor-bo", "bo", "thor", None, "", 1.0, "Bo"))
+    ircd.bring_about(Joined(bo, Channel("#inside", 1.0, flags={Flag.INVITE_ONLY})), "m", 1.0)
+    MeshHost(ircd).lost(["thor"], ("spark", "thor"))
+
+
+async def test_a_channel_whose_members_were_lost_is_written_until_their_host_is_back(
+    server: Server, tmp_path: Path
+):
+    (tmp_path / "run").mkdir()
+    async with connected(server.port, "spark-ori", "#a") as ori:
+        lose_who_is_inside(server.driver.ircd)
+        ori.send("NICK spark-kit")
+        await ori.until(" NICK ")
+        assert [each["name"] for each in server.kept("channel")] == ["#a", "#inside"]
+
+        server.driver.ircd.state.mend("thor")
+        ori.send("NICK spark-ori")
+        await ori.until(" NICK ")
+        assert [each["name"] for each in server.kept("channel")] == ["#a"]
+
+
+async def test_a_channel_whose_members_were_lost_is_closed_still_after_a_crash(
+    server: Server, tmp_path: Path
+):
+    (tmp_path / "run").mkdir()
+    lose_who_is_inside(server.driver.ircd)
+    async with connected(server.port, "spark-ori"):
+        network = Network(links=(LinkConfig(name="thor", secret_credential="thor"),))
+
+        restore(Driver(network.ircd, keeper=Keeper(network.ircd, FdStore({}), tmp_path / "run")), [])
+
+    ori = network.client("spark-ori")
+    ori.send("JOIN #inside")
+    assert ori.lines() == [":spark 473 spark-ori #inside :Cannot join channel (+i)"]
 
 
 async def test_where_it_cannot_be_written_all_goes_on_and_it_is_written_later(

@@ -40,7 +40,7 @@ def _check(ircd: Ircd, channel: Channel, new: str) -> None:
         raise Failure("CANNOT_RENAME", *names, text="That is its name")
     if fold(new) == channel.key:
         return
-    if ircd.state.find_channel(new) is not None or ircd.state.emptied.is_torn(new):
+    if (ircd.state.find_channel(new) or ircd.state.emptied.find_torn(new)) is not None:
         raise Failure("CHANNEL_NAME_IN_USE", *names, text="There is a channel of that name")
     if ircd.clock() - channel.renamed_at < len(_unaware(channel)) // _REJOINS_PER_S:
         raise Failure("CANNOT_RENAME", *names, text="This channel has been renamed recently")

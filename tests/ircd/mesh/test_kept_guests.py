@@ -19,7 +19,7 @@ from culture.ircd.snapshot import (
 def restarted(host: Host, client: Client) -> tuple[Host, Client]:
     """Another process, with what the first one kept."""
     state = host.ircd.state
-    channels = [channel_values(channel) for channel in state.channels.values()]
+    channels = [channel_values(each) for each in {**state.emptied.torn(), **state.channels}.values()]
     guests = [guest_values(state, user) for guests in state.guests.values() for user in guests]
     session = session_values(host.ircd, client.session)
     kept = json.loads(json.dumps([channels, guests, session]))
@@ -80,3 +80,16 @@ def test_when_it_does_not_come_back_they_quit():
 
     assert ori.lines() == [":thor-bo!bo@spark QUIT :spark thor"]
     assert mesh["spark"].mesh.shown() == []
+
+
+def test_a_closed_channel_whose_members_were_lost_stays_closed():
+    mesh, ori, bo = meeting()
+    bo.send("JOIN #inside", "MODE #inside +i")
+    mesh.settle()
+    mesh.cut("spark", "thor")
+    ori.lines()
+
+    mesh.hosts["spark"], ori = restarted(mesh["spark"], ori)
+    ori.send("JOIN #inside")
+
+    assert ori.lines() == [":spark 473 spark-ori #inside :Cannot join channel (+i)"]
