@@ -16,9 +16,9 @@ _MEMORY: Final = re.compile(r"[0-9]+[KMGT]?|[0-9]{1,2}%")
 
 
 def _check_nick(nick: str) -> str | None:
-    if is_agent_nick(nick) and "-" in nick and len(nick) <= 64:
-        return None
-    return f"'{nick}' is not <host>-<name> of letters, digits, '_' and '-'"
+    if not is_agent_nick(nick) or "-" not in nick:
+        return f"'{nick}' is not <host>-<name> of letters, digits, '_' and '-'"
+    return None if len(nick) <= 64 else f"'{nick}' is longer than 64 letters"
 
 
 def _check_channel(name: str) -> str | None:

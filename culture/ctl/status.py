@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
+from culture import errors
 from culture.agent.prompt import neutral
 from culture.agent.skill.calling import socket_of
 from culture.ctl.asked import ask, is_stopped_unit, unit_of
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         screen = ask(options.nick, {"type": "status"})["screen"]
     except UnavailableError as error:
-        print(f"culturectl: {error}", file=sys.stderr)
+        sys.stderr.write(errors.describe("culturectl", error))
         return _NOT_ACTIVE
     if options.json:
         print(json.dumps(screen, ensure_ascii=False))

@@ -41,9 +41,9 @@ class Account:
 
 def check_account_name(name: str) -> str | None:
     """What is wrong with a name, or None."""
-    if is_nick(name) and len(name) <= NAME_LENGTH:
-        return None
-    return f"'{name}' is not a name for an account: it is spelled as a nick is"
+    if not is_nick(name):
+        return f"'{name}' is not a name for an account: it is spelled as a nick is"
+    return None if len(name) <= NAME_LENGTH else f"'{name}' is longer than {NAME_LENGTH} letters"
 
 
 def check_password(password: str) -> str | None:

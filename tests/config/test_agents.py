@@ -16,6 +16,7 @@ def problem(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (f"agents: [{{nick: spark-{'a' * 60}}}]", "aaa' is longer than 64 letters"),
         ("agents: [{nick: spark-claude, tags: ['a b']}]", "'a b' is not a name of letters, digits"),
         ("agents: [{nick: spark-claude, wake_on: ['@ops']}]", "'@ops' is not a name"),
         ("agents: [{nick: spark-claude, groups_from: agents}]", "expected one of people, everyone"),

@@ -44,6 +44,16 @@ def test_everything_together_is_shown_by_systemctl(bin):
     assert (done.returncode, done.stdout) == (0, "systemctl status -- culture-*\n")
 
 
+def test_an_agent_that_is_not_there_is_3_with_a_hint(tmp_path):
+    command = [sys.executable, "-m", "culture.ctl.main", "status", "nosuch"]
+    env = {**os.environ, "CULTURE_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=30, check=False)
+
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("culturectl: no agent answers at ")
+    assert "\nhint: is it running? systemctl status " in done.stderr
+
+
 def test_a_screen_has_a_line_for_each_thing():
     spent = {"turns": 1, "input_tokens": 900, "cached_tokens": 800, "output_tokens": 40, "cost_usd": 0.02}
     screen = {
