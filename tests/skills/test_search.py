@@ -62,6 +62,22 @@ def test_everywhere_is_what_one_may_read(network: Network, ori: Client):
     assert found(ori, "*", "cafe") == ['a "disk" AND NOT OR (anything) café']
 
 
+def test_what_others_say_among_themselves_hides_nothing(network: Network, ori: Client):
+    lea, zoe = network.client("spark-lea", "#own"), network.client("spark-zoe")
+    lea.send("MODE #own +s", *(f"PRIVMSG #own :disk {number}" for number in range(200)))
+    zoe.send(*(f"PRIVMSG spark-lea :disk {number}" for number in range(200)))
+    assert len(found(ori, "*", "disk")) == 4
+    assert found(ori, "*", "disk before:1970-01-14") == ["disk disk disk", "the disk of thor is full"]
+    assert len(found(lea, "*", "disk")) == 50
+    assert found(lea, "*", "thor") == ["the disk of thor is full"]
+
+
+def test_what_is_said_while_a_channel_is_secret_hides_nothing_of_before(network: Network, ori: Client):
+    ori.send("MODE #dev +s", *(f"PRIVMSG #dev :disk {number}" for number in range(301)), "MODE #dev -s")
+    lea = network.client("spark-lea")
+    assert found(lea, "#dev", "disk") == ['a "disk" AND NOT OR (anything) café']
+
+
 def test_each_answer_says_where(network: Network, ori: Client):
     ori.lines()
     ori.send("HISTORY SEARCH * :secret")

@@ -1,14 +1,15 @@
 """HISTORY SEMANTIC: found by what was meant. It needs culture[semantic] and the model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.history import Remembering, remembering
 from support.network import Client
 
-from culture.skills.history.minilm import MiniLm, find_model
-from culture.skills.history.semantic import Semantic
+from culture.skills.history.minilm import WIDTH, MiniLm, find_model
+from culture.skills.history.semantic import Encoder, Semantic
 from culture.skills.history.skill import History
 from culture.store.history.archive import Archive
 from culture.store.history.keeping import opened
@@ -74,7 +75,7 @@ def network(tmp_path: Path, encoder: MiniLm) -> Iterator[Remembering]:
     network.ircd.skills.close()
 
 
-def remembering_by_meaning(directory: Path, encoder: MiniLm) -> Remembering:
+def remembering_by_meaning(directory: Path, encoder: Encoder) -> Remembering:
     archive = Archive(directory)
     return Remembering(History(archive, "spark", Semantic(archive, lambda: encoder, lambda text: None)))
 
@@ -123,6 +124,24 @@ def test_only_what_may_be_read(network: Remembering):
         "the drive is full",
     }
     assert set(found(ori, "#ops", "disk space")) == {"the disk is full", "no space left on the volume"}
+
+
+class DiskOrNot:
+    """An encoder that takes no time, for many messages."""
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        numpy = pytest.importorskip("numpy", reason="culture[semantic] is not installed")
+        return numpy.eye(2, WIDTH, dtype=numpy.float32)[[text.count("disk") for text in texts]]
+
+
+def test_what_others_say_among_themselves_hides_nothing(tmp_path: Path):
+    network = remembering_by_meaning(tmp_path, DiskOrNot())
+    ori, bo = network.client("spark-ori", "#ops"), network.client("spark-bo", "#dev")
+    ori.send("PRIVMSG #ops :lunch is ready")
+    bo.send("MODE #dev +s", *(f"PRIVMSG #dev :disk {number} is full" for number in range(510)))
+    index(network)
+    assert found(ori, "*", "disk space") == ["lunch is ready"]
+    network.ircd.skills.close()
 
 
 def test_what_was_redacted_has_no_vector_any_more(network: Remembering):

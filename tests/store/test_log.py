@@ -225,8 +225,8 @@ def test_what_came_late_is_found_by_its_own_time(tmp_path: Path):
     archive.catch_up()
     archive.index_for(10.0)
     with archive.reading() as connection:
-        numbers = find(connection, parse_query("disk before:1970-01-01T00:16:40.300"), None)
-        assert [row.text for row in rows_of(connection, numbers)] == ["disk is slow"]
+        hits = find(connection, parse_query("disk before:1970-01-01T00:16:40.300"), None)
+        assert [row.text for row in rows_of(connection, [hit.number for hit in hits])] == ["disk is slow"]
     archive.close()
 
 

@@ -20,10 +20,9 @@ from culture.store.history.reading import (
     Point,
     Recorded,
     point_of,
-    rows_of,
     window,
 )
-from culture.store.history.search import find, parse_query, ranked
+from culture.store.history.search import CANDIDATES, find, parse_query, ranked
 
 USUAL: Final = 50
 """How many, where nothing is said."""
@@ -83,9 +82,8 @@ class HistoryCommand:
         with self._archive.reading() as connection:
             self._archive.index_for(INDEX_S)
             scope = search_scope(connection, asker, target)
-            rows = scope.readable(rows_of(connection, find(connection, query, scope.places)))
-            found = [row for row in rows if query.after_ms <= row.at_ms < query.before_ms]
-            return self._tell_each(scope, target, ranked(found, query)[:USUAL])
+            rows = scope.first_readable(find(connection, query, scope.places), CANDIDATES)
+            return self._tell_each(scope, target, ranked(rows, query)[:USUAL])
 
     def _by_meaning(self, asker: Asker, target: str, params: Sequence[str]) -> Replies:
         if self._semantic is None:

@@ -1,5 +1,6 @@
 """Where somebody searches: in one place, or in all that they may read."""
 
+import itertools
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -8,10 +9,11 @@ from typing import Final
 from culture.ircd.failures import Failure
 from culture.ircd.skills import Asker
 from culture.names import SIGNS, fold
-from culture.skills.history.rights import channel_view, conversation_view, readable
-from culture.store.history.reading import Recorded, View, conversations, place_names
+from culture.skills.history.rights import Readable, channel_view, conversation_view, readable
+from culture.store.history.reading import Hit, Recorded, View, conversations, place_names, rows_of
 
 EVERYWHERE: Final = "*"
+_NOTHING: Final = Readable("", ())
 
 
 @dataclass(slots=True)
@@ -23,28 +25,33 @@ class Scope:
     _names: dict[int, str] = field(default_factory=dict)
     _views: dict[int, View | None] = field(default_factory=dict)
 
-    def add(self, view: View, name: str) -> None:
-        self._views[view.place], self._names[view.place] = view, name
+    def add(self, what: Readable) -> None:
+        for view in what.views:
+            self._views[view.place], self._names[view.place] = view, what.name
 
-    def readable(self, rows: Iterable[Recorded]) -> list[Recorded]:
-        return [row for row in rows if self._may_read(row)]
+    def first_readable(self, hits: Iterable[Hit], most: int) -> list[Recorded]:
+        """In the same order. No more are looked at than it takes."""
+        numbers = (hit.number for hit in hits if self._may_read(hit))
+        return rows_of(self.connection, list(itertools.islice(numbers, most)))
 
     def name_of(self, row: Recorded) -> str:
         """The channel, or who was talked with."""
         return self._names[row.place]
 
-    def _may_read(self, row: Recorded) -> bool:
-        if row.place not in self._views:
-            name = place_names(self.connection, [row.place])[row.place]
-            self._names[row.place] = name
-            # Of a conversation that they took part in they would have a view; what is for operators is not
-            # found by those who search everywhere.
+    def _may_read(self, hit: Hit) -> bool:
+        if hit.place not in self._views:
+            if not hit.is_public:
+                # Where they may read such, they have a view.
+                return False
+            name = place_names(self.connection, [hit.place])[hit.place]
+            self._names[hit.place] = name
+            # What is for operators is not found by those who search everywhere.
             is_open = bool(name) and name[0] not in SIGNS
-            self._views[row.place] = (
-                channel_view(self.connection, self.asker, row.place, fold(name)) if is_open else None
+            self._views[hit.place] = (
+                channel_view(self.connection, self.asker, hit.place, fold(name)) if is_open else None
             )
-        view = self._views[row.place]
-        return view is not None and view.shows(row)
+        view = self._views[hit.place]
+        return view is not None and view.shows(hit)
 
 
 def search_scope(connection: sqlite3.Connection, asker: Asker, target: str) -> Scope:
@@ -52,12 +59,13 @@ def search_scope(connection: sqlite3.Connection, asker: Asker, target: str) -> S
     if target == EVERYWHERE:
         scope = Scope(connection, asker, None)
         for talk in conversations(connection, asker.ends):
-            scope.add(conversation_view(asker, talk), talk.nick)
+            scope.add(Readable(talk.nick, [conversation_view(asker, talk)]))
+        for key in asker.channels:
+            scope.add(readable(connection, asker, key) or _NOTHING)
         return scope
     what = readable(connection, asker, target)
     if what is None:
         raise Failure("INVALID_TARGET", target, text="You cannot read that")
     scope = Scope(connection, asker, [view.place for view in what.views])
-    for view in what.views:
-        scope.add(view, what.name)
+    scope.add(what)
     return scope

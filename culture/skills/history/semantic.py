@@ -12,12 +12,12 @@ from culture.skills.history.minilm import NEEDED, WIDTH, MiniLm, find_model
 from culture.skills.history.scope import Scope
 from culture.store.history.archive import Archive
 from culture.store.history.indexing import SPEECH
-from culture.store.history.reading import Recorded, rows_of
-from culture.store.history.search import find, parse_query, ranked
+from culture.store.history.reading import Recorded, hits_of
+from culture.store.history.search import CANDIDATES, MOST_HITS, find, parse_query, ranked
 from culture.store.history.vectors import Vectors
 
 SLICE: Final = 16
-CANDIDATES: Final = 200
+NEAREST: Final = 200
 REST_S: Final = 0.05
 IDLE_S: Final = 2.0
 FORGET_EVERY_S: Final = 3600.0
@@ -58,10 +58,10 @@ class Semantic:
         """What may be read, best first: by meaning and by words together."""
         query = parse_query(text)
         encoder, vectors = self._tools()
-        near = vectors.nearest(encoder.encode([text])[0], scope.places, CANDIDATES)
-        by_meaning = scope.readable(rows_of(scope.connection, near))
+        near = vectors.nearest(encoder.encode([text])[0], scope.places, MOST_HITS)
+        by_meaning = scope.first_readable(hits_of(scope.connection, near), NEAREST)
         # Only what has all of the words: some of them are in most messages.
-        by_words = scope.readable(rows_of(scope.connection, find(scope.connection, query, scope.places)))
+        by_words = scope.first_readable(find(scope.connection, query, scope.places), CANDIDATES)
         return fused([by_meaning, ranked(by_words, query)])
 
     def index(self) -> int:

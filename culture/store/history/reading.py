@@ -15,6 +15,7 @@ MOST_LIVES: Final = 50
 """Of a channel, the last: in those before nobody is known to have been."""
 MOST_UNCOUNTED: Final = 1000
 """So that a few messages are no long answer all the same."""
+_AT_ONCE: Final = 500
 _COLUMNS: Final = """
 events.id, place, at_ms, seq, msgid, command, mask, account, is_public, target, text, tags, params
 FROM events JOIN sources ON sources.id = source
@@ -59,6 +60,15 @@ class Recorded(NamedTuple):
         return Point(self.at_ms, self.seq, self.msgid)
 
 
+class Hit(NamedTuple):
+    """An event that a search found, as far as it takes to know who may read it."""
+
+    number: int
+    place: int
+    at_ms: int
+    is_public: bool
+
+
 class Conversation(NamedTuple):
     place: int
     nick: str
@@ -81,9 +91,9 @@ class View(NamedTuple):
     private: Sequence[Span]
     since_ms: int = 0
 
-    def shows(self, row: Recorded) -> bool:
-        is_open = row.is_public or any(start <= row.at_ms <= end for start, end in self.private)
-        return is_open and row.at_ms >= self.since_ms
+    def shows(self, hit: Hit) -> bool:
+        is_open = hit.is_public or any(start <= hit.at_ms <= end for start, end in self.private)
+        return is_open and hit.at_ms >= self.since_ms
 
     @property
     def condition(self) -> str:
@@ -206,6 +216,15 @@ def rows_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Reco
     query = f"SELECT {_COLUMNS} WHERE events.id IN ({marks}) AND is_redacted = 0"
     found = {row[0]: _recorded(row) for row in connection.execute(query, numbers)}
     return [found[number] for number in numbers if number in found]
+
+
+def hits_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[Hit]:
+    """The same, one by one, for who may read few of many."""
+    for start in range(0, len(numbers), _AT_ONCE):
+        some = numbers[start : start + _AT_ONCE]
+        query = f"SELECT id, place, at_ms, is_public FROM events WHERE id IN ({','.join('?' * len(some))})"
+        found = {row[0]: Hit(*row) for row in connection.execute(query, some)}
+        yield from (found[number] for number in some if number in found)
 
 
 def _find(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> tuple[int, int, int] | None:
