@@ -227,6 +227,23 @@ def test_history_goes_with_a_channel_that_is_renamed(network: Network):
     assert texts(ori, "HISTORY RECENT #ops 5") == ["anew"]
 
 
+def test_what_was_said_to_its_operators_goes_with_a_channel_that_is_renamed(network: Network):
+    ori = network.client("spark-ori", "#ops")
+    ori.send("PRIVMSG @#ops :before", "PRIVMSG +#ops :more", "RENAME #ops #Duty", "PRIVMSG @#duty :after")
+    assert texts(ori, "HISTORY RECENT @#duty 5") == ["before", "after"]
+    assert texts(ori, "HISTORY RECENT +#duty 5") == ["more"]
+    ori.send("JOIN #ops", "PRIVMSG @#ops :anew")
+    assert texts(ori, "HISTORY RECENT @#ops 5") == ["anew"]
+
+
+def test_what_was_said_to_operators_stays_where_another_had_the_name_before(network: Network):
+    ori = network.client("spark-ori", "#duty", "#ops")
+    ori.send("PRIVMSG @#duty :theirs", "PART #duty", "PRIVMSG @#ops :ours", "RENAME #ops #duty")
+    assert texts(ori, "HISTORY RECENT @#duty 5") == ["theirs"]
+    ori.send("JOIN #ops")
+    assert texts(ori, "HISTORY RECENT @#ops 5") == ["ours"]
+
+
 def test_history_outlives_the_server(tmp_path: Path):
     with remembering(tmp_path) as network:
         network.client("spark-ori", "#ops").send("PRIVMSG #ops :one")

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
-from culture.names import fold
+from culture.names import SIGNS, fold
 from culture.protocol.happening import GENERATION_SHIFT, MADE_TAG, SPOKEN, latest_generation
 from culture.store.history.holdings import scopes
 from culture.store.history.indexing import unindex
@@ -195,10 +195,16 @@ class Filing:
         changed = self._connection.execute(
             "UPDATE OR IGNORE places SET key = ?, name = ? WHERE id = ?", (fold(name), name, place)
         )
-        if changed.rowcount:
-            self._places.pop(fold(entry.target), None)
-        elif fold(name) != fold(entry.target):
+        if not changed.rowcount:
             self._begin_life(self._place(name), entry.at_ms)
+            return
+        self._places.pop(fold(entry.target), None)
+        # And what was said to its operators alone, or its voices.
+        for sign in SIGNS:
+            names = (fold(sign + name), sign + name, fold(sign + entry.target))
+            query = "UPDATE OR IGNORE places SET key = ?, name = ? WHERE key = ?"
+            self._connection.execute(query, names)
+            self._places.pop(names[-1], None)
 
     def _forget_redacted(self, filed: Iterable[tuple[int, Entry]]) -> None:
         for place, entry in filed:
