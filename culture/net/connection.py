@@ -134,13 +134,21 @@ class Connection(asyncio.Protocol):
         self._is_inside_line = self._lines.is_inside_line
         if self.keep is not None:
             self.keep.read(self._lines.half)
+        if not lines:
+            self.charge(max(len(data), len(self._lines.half)))
         if self._bucket is not None:
-            lines = self._within_rate(self._bucket, lines, len(data))
+            lines = self._within_rate(self._bucket, lines)
         self._pass_on(lines)
-        if not self._is_paused and self._is_too_fast():
-            self._is_paused = True
-            self._transport.pause_reading()
-            self._wait()
+        self._slow_down()
+
+    def charge(self, size: int) -> None:
+        """For a read that ended no line: what came, or what is held of the line by now, if that is more.
+
+        All that is held may be written down again, so that single bytes are not free either.
+        """
+        if self._bucket is not None:
+            self._bucket.owe(size // BODY_BYTES)
+            self._slow_down()
 
     def _said(self, data: bytes) -> bytes:
         """What is sent most need not go through everything. What is left to be heard."""
@@ -161,14 +169,18 @@ class Connection(asyncio.Protocol):
             return b""
         return BEGINNING + BETWEEN.join(lines[said:]).encode() + CRLF
 
-    def _within_rate(self, bucket: Bucket, lines: list[bytes], size: int) -> list[bytes]:
+    def _within_rate(self, bucket: Bucket, lines: list[bytes]) -> list[bytes]:
         """The lines whose turn it is. If there are more, they wait, and so does what is still unread."""
-        if not lines:
-            # What never ends a line is not free either.
-            bucket.owe(size // BODY_BYTES)
         ready = 0 if self._is_paused else bucket.take(len(lines), self._driver.now())
         self._waiting += lines[ready:]
         return lines[:ready]
+
+    def _slow_down(self) -> None:
+        """Read nothing more until it may be heard."""
+        if not self._is_paused and self._is_too_fast():
+            self._is_paused = True
+            self._transport.pause_reading()
+            self._wait()
 
     def _is_too_fast(self) -> bool:
         return bool(self._waiting) or self._wait_s() > SHORTEST_PAUSE_S

@@ -10,8 +10,8 @@ _EXTENDED_BYTES: Final = {126: 2, 127: 8}
 _MASK_BYTES: Final = 4
 _SHORTEST_BYTES: Final = 2
 _HEADER_BYTES: Final = 14
-MOST_BYTES: Final = 65536
-"""Of a message that is not complete: many times the longest line."""
+MOST_BYTES: Final = 8192
+"""Of a message that is not complete: more than the longest line, also in parts."""
 
 
 def torn_frame_end(data: bytes | bytearray, start: int, sent: int) -> int:

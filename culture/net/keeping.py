@@ -92,7 +92,7 @@ class Keeper:
 
     def write_down(self) -> None:
         """What is new since the last time, before it is delivered."""
-        if not self._changes:
+        if not self._changes and not self._file.is_too_large:
             return
         if not self._is_whole or self._file.is_too_large:
             self._replace()

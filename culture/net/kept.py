@@ -94,6 +94,7 @@ class KeptFile:
     def remove(self) -> None:
         """Nobody is to take anything up."""
         self._close()
+        self._size = 0
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()
 

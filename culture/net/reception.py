@@ -7,14 +7,17 @@ from typing import cast
 from culture.config.address import Carrier
 from culture.config.ircd import IrcdConfig
 from culture.errors import UnavailableError
+from culture.net.connection import Connection
 from culture.net.proxied import Behind, ProxyGate
 
 
 def reception(
-    carrier: Carrier, make_connection: Callable[[], Behind], config: Callable[[], IrcdConfig]
+    carrier: Carrier, make_connection: Callable[[], Connection], config: Callable[[], IrcdConfig]
 ) -> Callable[[], asyncio.Protocol]:
     """The protocol factory of a listener. It asks for the configuration each time: a reload counts."""
-    make = _in_websocket(make_connection, config) if carrier.is_websocket else make_connection
+    make: Callable[[], Behind] = make_connection
+    if carrier.is_websocket:
+        make = _in_websocket(make_connection, config)
 
     def meet() -> asyncio.Protocol:
         proxies = config().proxies
@@ -27,7 +30,7 @@ def reception(
 
 
 def _in_websocket(
-    make_connection: Callable[[], Behind], config: Callable[[], IrcdConfig]
+    make_connection: Callable[[], Connection], config: Callable[[], IrcdConfig]
 ) -> Callable[[], Behind]:
     try:
         # An extra: only servers with such a listener need it.

@@ -6,7 +6,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from wsproto import ConnectionType, WSConnection
 from wsproto.connection import Connection, ConnectionState
@@ -26,7 +26,6 @@ from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
 from culture.net.frames import Unfinished
 from culture.net.origin import Origin, origin_of
-from culture.net.proxied import Behind
 from culture.net.wire import Keep
 from culture.protocol.framing import BODY_BYTES, CLIENT_TAG_BYTES, CRLF
 
@@ -39,11 +38,27 @@ HEADERS_END: Final = b"\r\n\r\n"
 ANY_ORIGIN: Final = "*"
 
 
+class Inside(Protocol):
+    """What hears the lines: an asyncio protocol that also pays for what ends none."""
+
+    def begin(self, transport: asyncio.Transport, origin: Origin) -> None: ...
+
+    def data_received(self, data: bytes) -> None: ...
+
+    def charge(self, size: int) -> None: ...
+
+    def pause_writing(self) -> None: ...
+
+    def resume_writing(self) -> None: ...
+
+    def connection_lost(self, error: Exception | None) -> None: ...
+
+
 class WebSocket(asyncio.Protocol):
-    def __init__(self, make_inside: Callable[[], Behind], pages: Sequence[str]) -> None:
+    def __init__(self, make_inside: Callable[[], Inside], pages: Sequence[str]) -> None:
         self._make_inside = make_inside
         self._pages = pages
-        self._inside: asyncio.Protocol | None = None
+        self._inside: Inside | None = None
         self._state = WSConnection(ConnectionType.SERVER)
         self.is_binary = False
         self._message = b""
@@ -79,7 +94,7 @@ class WebSocket(asyncio.Protocol):
             self._unfinished.feed(data)
         lines = self._lines(data)
         if self._inside is not None and not self._transport.is_closing():
-            self._pass_on(self._inside, lines)
+            self._pass_on(self._inside, lines, len(data))
         if self.is_over and self._transport.is_reading():
             self._transport.close()
 
@@ -99,16 +114,19 @@ class WebSocket(asyncio.Protocol):
             self._fail(None)
         return lines
 
-    def _pass_on(self, inside: asyncio.Protocol, lines: bytes) -> None:
+    def _pass_on(self, inside: Inside, lines: bytes, size: int) -> None:
         if self._request:
             # Behind it there may be frames already.
             self._unfinished.feed(self._request.partition(HEADERS_END)[2])
             self._request = b""
+        half = self._unfinished.data
         if self.keep is not None:
-            self.keep.read(self._unfinished.data)
+            self.keep.read(half)
         if lines:
             # Once for all of them: reading pauses between calls, not within one.
             inside.data_received(lines)
+        else:
+            inside.charge(max(size, len(half or b"")))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._end_deadline()
@@ -136,7 +154,7 @@ class WebSocket(asyncio.Protocol):
         if self._state.state is ConnectionState.OPEN:
             self._transport.write(self._state.send(CloseConnection(code=CloseReason.NORMAL_CLOSURE)))
 
-    def carry(self, inside: asyncio.Protocol) -> None:
+    def carry(self, inside: Inside) -> None:
         self._inside = inside
 
     def _take(self, event: Any) -> bytes:
@@ -175,9 +193,8 @@ class WebSocket(asyncio.Protocol):
         self.is_binary = chosen == BINARY
         self._transport.write(self._state.send(AcceptConnection(subprotocol=chosen)))
         self._end_deadline()
-        inside = self._make_inside()
-        self._inside = cast(asyncio.Protocol, inside)
-        inside.begin(Carried(self, self._transport), self._origin)
+        self._inside = self._make_inside()
+        self._inside.begin(Carried(self, self._transport), self._origin)
 
     def _fail(self, answer: Event | None) -> None:
         """Say that it was wrong, in HTTP or in WebSocket."""
@@ -244,4 +261,4 @@ class Carried(asyncio.Transport):
         return self._below.get_write_buffer_size()
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        self._websocket.carry(cast(asyncio.Protocol, protocol))
+        self._websocket.carry(cast(Inside, protocol))

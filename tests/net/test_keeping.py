@@ -20,7 +20,7 @@ from culture.ircd.mesh.host import MeshHost
 from culture.ircd.mesh.lines import KnownUser
 from culture.net.driver import Driver
 from culture.net.keeping import Keeper
-from culture.net.kept import read_kept
+from culture.net.kept import ROOM_BYTES, read_kept
 from culture.net.listeners import address_of, listening
 from culture.net.restoring import restore
 from culture.systemd.fdstore import FdStore
@@ -158,6 +158,23 @@ async def test_a_channel_whose_members_were_lost_is_closed_still_after_a_crash(
     ori = network.client("spark-ori")
     ori.send("JOIN #inside")
     assert ori.lines() == [":spark 473 spark-ori #inside :Cannot join channel (+i)"]
+
+
+async def test_who_sends_byte_by_byte_fills_no_file(server: Server, tmp_path: Path, eventually):
+    (tmp_path / "run").mkdir()
+    async with connected(server.port, "spark-ori") as ori:
+        (connection,) = server.driver._connections.values()
+        ori.writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        line = "@" + "x" * 4000
+        ori.writer.write(line.encode())
+        await eventually(lambda: connection.half)
+        for _ in range(50):
+            size = len(connection.half)
+            ori.writer.write(b"x")
+            line += "x"
+            await eventually(lambda size=size: len(connection.half) > size)
+        assert [half for half, _ in server.kept("half")] == [line]
+        assert server.keeper.path.stat().st_size < ROOM_BYTES + 3 * len(line)
 
 
 async def test_where_it_cannot_be_written_all_goes_on_and_it_is_written_later(

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import socket
 import time
 from collections.abc import AsyncIterator
 
@@ -62,6 +63,20 @@ async def test_what_never_ends_a_line_counts_too(eventually):
         (connection,) = driver._connections.values()
         ori.writer.write(b"x" * 100_000)
         await eventually(lambda: not connection._transport.is_reading())
+        ori.writer.transport.abort()
+
+
+async def test_what_is_held_of_a_line_counts_each_time_that_a_little_comes(eventually):
+    async with serving(1, 20) as (driver, port), connected(port, "spark-ori") as ori:
+        (connection,) = driver._connections.values()
+        ori.writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        ori.writer.write(b"@" + b"x" * 4000)
+        await eventually(lambda: connection.half)
+        for _ in range(2):
+            size = len(connection.half)
+            ori.writer.write(b"x")
+            await eventually(lambda size=size: len(connection.half) > size)
+        assert not connection._transport.is_reading()
         ori.writer.transport.abort()
 
 

@@ -233,6 +233,21 @@ async def test_the_door_and_the_rate_hold_here_too():
             assert await refused.read() == ""
 
 
+@pytest.mark.parametrize("part", [b"x", b"x" * 1000])
+async def test_what_never_ends_a_message_counts_too(part: bytes, eventually):
+    limits = {"local_rate_lines_per_s": 100, "local_burst_lines": 20}
+    async with serving(**limits) as server, server.browser(TEXT) as web:
+        (connection,) = server.driver._connections.values()
+        transport = web.socket._writer.transport
+        # A text, masked with zeroes, of which not all comes.
+        transport.write(b"\x81\xff" + (10**9).to_bytes(8, "big") + b"\0\0\0\0" + b"x" * 5000)
+        while connection.transport.is_reading():
+            transport.write(part)
+            await asyncio.sleep(0)
+        assert not connection.transport.is_closing()
+        transport.abort()
+
+
 async def test_a_proxy_may_stand_in_front(eventually):
     async with serving(proxies=("127.0.0.1",)) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
