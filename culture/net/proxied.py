@@ -80,7 +80,8 @@ class ProxyGate(asyncio.Protocol):
         self._transport.set_protocol(cast(asyncio.Protocol, self._behind))
         self._behind.begin(self._transport, origin)
         if rest and not self._transport.is_closing():
-            self._behind.data_received(rest)
+            # Whom there is no place for, somebody else listens to.
+            cast(asyncio.Protocol, self._transport.get_protocol()).data_received(rest)
 
 
 @functools.lru_cache(maxsize=4)

@@ -73,6 +73,20 @@ async def test_who_came_to_the_proxy_in_the_clear_is_led_to_tls(header: bytes, p
         await driver.stop()
 
 
+async def test_who_is_refused_may_have_said_something_already(caplog: pytest.LogCaptureFixture):
+    async with serving("127.0.0.1", clients=1) as (_, port):
+        first = await connect(port, V1 + b"NICK spark-ori\r\nUSER o 0 * :o\r\n")
+        await first.until(" 001 ")
+        second = await connect(port, V1 + b"NICK spark-bo\r\n")
+        assert await second.read() == "ERROR :Closing Link: 192.0.2.1 (Too many connections)"
+        assert await second.read() == ""
+        await second.close()
+        first.send("PING x")
+        await first.until("PONG")
+        await first.close()
+    assert "closing a connection" not in caplog.text
+
+
 async def test_a_header_that_comes_byte_by_byte_is_whole_in_the_end():
     async with serving("127.0.0.1") as (_, port):
         plain = await connect(port, b"")
