@@ -74,7 +74,8 @@ class Connection(asyncio.Protocol):
         """As `connection_made`, where somebody else knows where the client comes from."""
         ircd, host = self._driver.ircd, origin.host(self._driver.ircd.name)
         if (why := self._driver.refusal(origin)) is not None:
-            _turn_away(transport, f"Closing Link: {host} ({why})")
+            goodbye = format_line("ERROR", f"Closing Link: {host} ({why})", trailing=True)
+            turn_away(transport, goodbye.encode() + CRLF)
             return
         self._transport, self.origin = transport, origin
         self.session = ircd.connect(host, origin.peer)
@@ -299,9 +300,10 @@ def _connect(session: Session, transport: asyncio.Transport) -> None:
     session.outlet = transport.outlet if isinstance(transport, Wire) else 0
 
 
-def _turn_away(transport: asyncio.Transport, why: str) -> None:
+def turn_away(transport: asyncio.Transport, words: bytes) -> None:
+    """Somebody for whom there is no place."""
     transport.set_protocol(asyncio.Protocol())
-    _say_last(transport, format_line("ERROR", why, trailing=True).encode() + CRLF)
+    _say_last(transport, words)
 
 
 def _say_last(transport: asyncio.Transport, words: bytes) -> None:

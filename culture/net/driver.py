@@ -80,7 +80,7 @@ class Driver:
         certificate: Certificate | None = None,
     ) -> None:
         """Accept clients. A carrier with TLS needs the certificate."""
-        meet = reception(carrier, lambda: Connection(self), lambda: self.ircd.config)
+        meet = reception(carrier, self)
         for listener in listeners:
             if carrier.is_tls:
                 assert certificate is not None

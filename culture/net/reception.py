@@ -1,26 +1,27 @@
 """What meets a new client at a listener: WebSocket, the gate for proxies, or the connection itself."""
 
 import asyncio
+import functools
 from collections.abc import Callable
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from culture.config.address import Carrier
-from culture.config.ircd import IrcdConfig
 from culture.errors import UnavailableError
 from culture.net.connection import Connection
 from culture.net.proxied import Behind, ProxyGate
 
+if TYPE_CHECKING:
+    from culture.net.driver import Driver
 
-def reception(
-    carrier: Carrier, make_connection: Callable[[], Connection], config: Callable[[], IrcdConfig]
-) -> Callable[[], asyncio.Protocol]:
+
+def reception(carrier: Carrier, driver: "Driver") -> Callable[[], asyncio.Protocol]:
     """The protocol factory of a listener. It asks for the configuration each time: a reload counts."""
-    make: Callable[[], Behind] = make_connection
+    make: Callable[[], Behind] = functools.partial(Connection, driver)
     if carrier.is_websocket:
-        make = _in_websocket(make_connection, config)
+        make = _in_websocket(driver)
 
     def meet() -> asyncio.Protocol:
-        proxies = config().proxies
+        proxies = driver.ircd.config.proxies
         # A proxy's header stands before TLS begins, where nobody here can read it: TLS ends at the proxy.
         if proxies and not carrier.is_tls:
             return ProxyGate(proxies, make())
@@ -29,9 +30,7 @@ def reception(
     return meet
 
 
-def _in_websocket(
-    make_connection: Callable[[], Connection], config: Callable[[], IrcdConfig]
-) -> Callable[[], Behind]:
+def _in_websocket(driver: "Driver") -> Callable[[], Behind]:
     try:
         # An extra: only servers with such a listener need it.
         from culture.net.websocket import WebSocket
@@ -40,4 +39,4 @@ def _in_websocket(
             "'listen' has a WebSocket, but the Python module 'wsproto' is missing",
             hint="apt install python3-wsproto",
         ) from None
-    return lambda: WebSocket(make_connection, config().websocket_origins)
+    return lambda: WebSocket(driver, lambda: Connection(driver), driver.ircd.config.websocket_origins)

@@ -120,7 +120,7 @@ class _Restoring:
             # An extra: only servers with such a listener need it.
             from culture.net.websocket import WebSocket
 
-            websocket = WebSocket(lambda: connection, ())
+            websocket = WebSocket(self._driver, lambda: connection, ())
             websocket.carry(connection)
             wire = self._driver.wire(passed.socket, websocket)
             connection.go_on(websocket.go_on(wire, is_binary=values["is_binary"]), origin, session)

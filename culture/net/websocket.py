@@ -6,7 +6,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from wsproto import ConnectionType, WSConnection
 from wsproto.connection import Connection, ConnectionState
@@ -24,10 +24,14 @@ from wsproto.events import (
 from wsproto.frame_protocol import CloseReason
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
+from culture.net.connection import turn_away
 from culture.net.frames import Unfinished
 from culture.net.origin import Origin, origin_of
 from culture.net.wire import Keep
 from culture.protocol.framing import BODY_BYTES, CLIENT_TAG_BYTES, CRLF
+
+if TYPE_CHECKING:
+    from culture.net.driver import Driver
 
 HANDSHAKE_S: Final = 10.0
 TEXT: Final = "text.ircv3.net"
@@ -35,6 +39,7 @@ BINARY: Final = "binary.ircv3.net"
 MESSAGE_BYTES: Final = CLIENT_TAG_BYTES + BODY_BYTES
 """A longer message is no line. What is beyond is not kept; the rest is long enough to be refused."""
 HEADERS_END: Final = b"\r\n\r\n"
+NO_ROOM: Final = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s\r\n"
 ANY_ORIGIN: Final = "*"
 
 
@@ -55,7 +60,8 @@ class Inside(Protocol):
 
 
 class WebSocket(asyncio.Protocol):
-    def __init__(self, make_inside: Callable[[], Inside], pages: Sequence[str]) -> None:
+    def __init__(self, driver: "Driver", make_inside: Callable[[], Inside], pages: Sequence[str]) -> None:
+        self._driver = driver
         self._make_inside = make_inside
         self._pages = pages
         self._inside: Inside | None = None
@@ -76,7 +82,12 @@ class WebSocket(asyncio.Protocol):
         self.begin(cast(asyncio.Transport, transport), origin_of(transport))
 
     def begin(self, transport: asyncio.Transport, origin: Origin) -> None:
+        if (why := self._driver.refusal(origin)) is not None:
+            turn_away(transport, NO_ROOM % (len(why) + len(CRLF), why.encode()))
+            return
         self._transport, self._origin = transport, origin
+        # It has a place from now on, which goes to what is inside.
+        self._driver.admission.enter(origin)
         self._deadline = asyncio.get_running_loop().call_later(HANDSHAKE_S, transport.abort)
 
     def go_on(self, transport: asyncio.Transport, *, is_binary: bool) -> "Carried":
@@ -129,7 +140,7 @@ class WebSocket(asyncio.Protocol):
             inside.charge(max(size, len(half or b"")))
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._end_deadline()
+        self._end_handshake()
         if self._inside is not None:
             self._inside.connection_lost(error)
 
@@ -192,7 +203,7 @@ class WebSocket(asyncio.Protocol):
         chosen = next((name for name in request.subprotocols if name in (TEXT, BINARY)), None)
         self.is_binary = chosen == BINARY
         self._transport.write(self._state.send(AcceptConnection(subprotocol=chosen)))
-        self._end_deadline()
+        self._end_handshake()
         self._inside = self._make_inside()
         self._inside.begin(Carried(self, self._transport), self._origin)
 
@@ -207,9 +218,11 @@ class WebSocket(asyncio.Protocol):
             self._transport.write(self._state.send(answer or refusal))
         self.is_over = True
 
-    def _end_deadline(self) -> None:
+    def _end_handshake(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
+            self._deadline = None
+            self._driver.admission.leave(self._origin, was_registered=False)
 
 
 class Carried(asyncio.Transport):

@@ -228,9 +228,34 @@ async def test_the_door_and_the_rate_hold_here_too():
         await web.send("NICK spark-ori", "USER o 0 * :o", *(f"PING {i}" for i in range(100)))
         for i in range(100):
             assert await web.until("PONG") == f":spark PONG spark :{i}"
-        async with server.browser(TEXT) as refused:
-            assert "Too many connections from your address" in await refused.read()
-            assert await refused.read() == ""
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            async with server.browser(TEXT):
+                pass
+        assert refused.value.status == 503
+
+
+async def test_who_has_not_shaken_hands_counts_too(eventually):
+    async with serving(local_clients=3) as server:
+        waiting = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(3)]
+        await eventually(lambda: server.driver.admission.connections == 3)
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        answer = (await asyncio.wait_for(reader.read(), DEADLINE_S)).decode()
+        assert answer.startswith("HTTP/1.1 503 ")
+        assert answer.endswith("\r\n\r\nToo many connections from your address\r\n")
+        writer.close()
+        for _, each in waiting[:2]:
+            each.write(b"GET / HTTP/1.1\r\nHost: spark\r\n\r\n")
+        waiting[0][1].transport.abort()
+        await eventually(lambda: server.driver.admission.connections == 1)
+        async with server.browser(TEXT) as web:
+            await web.send("NICK spark-ori", "USER o 0 * :o")
+            await web.until(" 001 ")
+            assert server.driver.admission.connections == 2
+            assert server.driver.admission.registering == 1
+        for _, each in waiting:
+            each.close()
+        await eventually(lambda: server.driver.admission.connections == 0)
+        assert server.driver.admission.registering == server.driver.admission.addresses == 0
 
 
 @pytest.mark.parametrize("part", [b"x", b"x" * 1000])
