@@ -35,7 +35,6 @@ from culture.ircd.timeouts import check_all
 from culture.ircd.traffic import NO_TRAFFIC, Traffic
 from culture.ircd.unreadable import refuse_line
 from culture.ircd.user import User
-from culture.names import Folded
 from culture.protocol.capabilities import Cap
 from culture.protocol.happening import CROSSING
 from culture.protocol.line import Line, MalformedLine, format_line, parse_line
@@ -97,8 +96,6 @@ class Ircd:
         self.traffic_of: Callable[[Session], Traffic] = lambda session: NO_TRAFFIC
         """The driver knows, and sets it."""
         self.sessions: set[Session] = set()
-        self.reserved: dict[Folded, Session] = {}
-        """Nicks that clients hold which are still registering."""
         self.record = Record(skills, generation=skills.begin_generation(int(self.started_at)))
         self.delivery = Delivery(is_recorded=self.record.is_wanted)
         self.links: Links | None = None
@@ -332,13 +329,6 @@ class Ircd:
             tell_offline(self, session.user.nick)
         elif was is Phase.LINKED and self.links is not None:
             self.links.ended(session, reason)
-        else:
-            self.release_nick(session)
-
-    def release_nick(self, session: Session) -> None:
-        """Give up the nick that a registering client holds."""
-        if self.reserved.get(session.user.key) is session:
-            del self.reserved[session.user.key]
 
     # Inside.
 

@@ -18,7 +18,7 @@ from culture.ircd.sasl.exchange import MECHANISMS, Exchange
 from culture.ircd.session import Phase, Session
 from culture.ircd.stamps import NEVER, Stamp, Standing
 from culture.ircd.state import State
-from culture.ircd.user import UNNAMED, USER_MODES, User, UserMode
+from culture.ircd.user import USER_MODES, User, UserMode
 from culture.names import Folded
 from culture.protocol.capabilities import CAPS, Cap
 from culture.protocol.multiline import Fragment
@@ -72,8 +72,6 @@ def restore_session(ircd: Ircd, values: Values, *, in_order: bool) -> Session:
     if values.get("is_registered"):
         session.phase = Phase.REGISTERED
         ircd.state.add_user(user)
-    elif user.nick != UNNAMED:
-        ircd.reserved[user.key] = session
     for letter in values.get("modes", ""):
         if letter in USER_MODES:
             ircd.state.set_user_mode(user, UserMode(letter), present=True)

@@ -7,6 +7,7 @@ from support.accounts import accounts_in
 from support.network import Network
 
 from culture.config.ircd import AccountsConfig
+from culture.ircd.session import Phase
 from culture.net.authenticator import StoredAccounts
 
 RESERVED = "Nickname is reserved to an account; log in first (SASL)"
@@ -23,7 +24,6 @@ def test_a_stranger_has_to_choose_another_nick(network: Network):
     client = network.connect()
     client.send("NICK ori{}", "USER o 0 * :o")
     assert client.lines() == [f":spark 433 * ori{{}} :{RESERVED}"]
-    assert not network.ircd.reserved
     client.send("NICK bo")
     assert client.numerics()[0] == "001"
     client.send("NICK Ori[]", "NICK lea")
@@ -35,6 +35,21 @@ def test_who_is_logged_in_may_have_it(network: Network):
     client.session.user.account = "Ori[]"
     client.send("NICK ori{}", "USER o 0 * :o", "NICK bo", "NICK ORI[]")
     assert client.lines()[-1] == ":bo!o@spark NICK :ORI[]"
+
+
+def test_who_never_ends_registration_keeps_no_nick_from_its_owner(network: Network):
+    stranger, owner = network.connect(), network.connect()
+    stranger.send("CAP LS 302", "NICK ori{}", "USER o 0 * :o")
+    owner.send("CAP LS 302", "NICK ori[]", "USER o 0 * :o")
+    owner.session.user.account = "Ori[]"
+    owner.send("CAP END")
+    assert owner.session.phase is Phase.REGISTERED
+    stranger.lines()
+    stranger.send("CAP END", "NICK ori{}", "NICK bo")
+    refused, again, welcome, *_ = stranger.lines()
+    assert refused == f":spark 433 * ori{{}} :{RESERVED}"
+    assert again == ":spark 433 * ori{} :Nickname is already in use"
+    assert " 001 bo " in welcome
 
 
 def test_two_who_want_one_nick_at_the_same_time(network: Network):

@@ -21,7 +21,6 @@ def server(ircd: Ircd, session: Session, line: Line) -> None:
     if ircd.links is None:
         ircd.close(session, "No links are configured")
         return
-    ircd.release_nick(session)
     session.phase = Phase.LINKED
     ircd.state.changes.touch(session)
     ircd.links.introduced(session, line)

@@ -51,9 +51,7 @@ def nick(ircd: Ircd, session: Session, line: Line) -> None:
             rename = partial(_rename, ircd, session, new)
             if_not_reserved(ircd, session, new, rename, partial(ircd.refuse, session, reserved(new)))
         return
-    ircd.release_nick(session)
     session.user.identify(nick=new)
-    ircd.reserved[fold(new)] = session
     finish_registration(ircd, session)
 
 
@@ -92,22 +90,22 @@ def finish_registration(ircd: Ircd, session: Session) -> None:
         ircd.fail(session, "*", "ACCOUNT_REQUIRED", text, enabled_by=Cap.ACCOUNT_REGISTRATION)
         ircd.close(session, "Log in first (SASL)")
         return
-    if_not_reserved(
-        ircd, session, user.nick, partial(_let_in, ircd, session), partial(_take_nick, ircd, session)
-    )
+    take_nick = partial(_take_nick, ircd, session, reserved(user.nick))
+    if_not_reserved(ircd, session, user.nick, partial(_let_in, ircd, session), take_nick)
 
 
-def _take_nick(ircd: Ircd, session: Session) -> None:
+def _take_nick(ircd: Ircd, session: Session, refusal: Refusal) -> None:
     """The client may go on with another."""
-    refusal = reserved(session.user.nick)
-    ircd.release_nick(session)
     session.user.identify(nick=UNNAMED)
     ircd.refuse(session, refusal)
 
 
 def _let_in(ircd: Ircd, session: Session) -> None:
     user = session.user
-    ircd.release_nick(session)
+    if ircd.state.find_user(user.nick) is not None:
+        # A nick is kept for nobody who is still registering: they could keep it from its owner.
+        _take_nick(ircd, session, _in_use(user.nick))
+        return
     session.phase = Phase.REGISTERED
     # What they published on the way in is news once others know that they are here.
     early, user.metadata = user.metadata, {}
@@ -127,10 +125,12 @@ def _check_nick(ircd: Ircd, session: Session, new: str) -> None:
         raise Refusal(ERR_ERRONEUSNICKNAME, new, f"Nicks on this host begin with {prefix}; try {prefix}{new}")
     if fold(new) in map(fold, all_hosts(ircd)):
         raise Refusal(ERR_ERRONEUSNICKNAME, new, "That is the name of a server")
-    holder = ircd.state.find_user(new)
-    reserver = ircd.reserved.get(fold(new), session)
-    if holder not in (None, session.user) or reserver is not session:
-        raise Refusal(ERR_NICKNAMEINUSE, new, "Nickname is already in use")
+    if ircd.state.find_user(new) not in (None, session.user):
+        raise _in_use(new)
+
+
+def _in_use(nick: str) -> Refusal:
+    return Refusal(ERR_NICKNAMEINUSE, nick, "Nickname is already in use")
 
 
 def _welcome(ircd: Ircd, session: Session) -> None:

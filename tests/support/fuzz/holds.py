@@ -47,10 +47,6 @@ def _check_members(ircd: Ircd) -> None:
         assert len(user.channels) <= LIMITS.channels_per_client
     logged_in = {user for users in state.by_account.values() for user in users}
     assert logged_in == {user for user in state.users.values() if user.account is not None}
-    for nick, session in ircd.reserved.items():
-        assert session in ircd.sessions
-        assert fold(session.user.nick) == nick
-        assert nick not in state.users, f"{nick} is reserved and taken"
 
 
 def _check_labels(players: Collection[Player]) -> None:
