@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final
@@ -60,7 +61,7 @@ class Ears:
             buffers.size,
         )
         self._is_caught_up = asyncio.Event()
-        self._found: set[Folded] = set()
+        self._found: Counter[Folded] = Counter()
         self._writing: asyncio.TimerHandle | None = None
 
     def connected(self) -> None:
@@ -97,16 +98,16 @@ class Ears:
         self._is_caught_up.clear()
         await self._is_caught_up.wait()
 
-    def found_own(self, conversation: str) -> bool:
-        """Whether the last connection told of words of ours there that we were not sure of."""
-        return fold(conversation) in self._found
+    def found_own(self, conversation: str) -> int:
+        """How many messages of ours the last connection told of there that we were not sure of."""
+        return self._found[fold(conversation)]
 
     def _heard(self, conversation: str, said: Said) -> None:
         """Everything that somebody says comes here once, in order."""
         if fold(said.sender) == fold(self._client.nick):
             # From history, so a process before this one said it. If that is news, it did not live to note it.
             if said.msgid not in self._file.hearing.own:
-                self._found.add(fold(conversation))
+                self._found[fold(conversation)] += not said.is_notice
                 self._spoke(conversation, said.text, said.time, said.msgid, is_answer=not said.is_notice)
             return
         self._note_said(conversation, said)

@@ -3,10 +3,11 @@
 import asyncio
 import random
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from culture.client.backoff import waits_s
+from culture.client.composing import rest_of
 from culture.client.connection import PATIENCE, Connection, Patience, open_connection
 from culture.client.events import Echoed, Event, Failed, Refused
 from culture.client.exchanges import ConnectionLost, Exchanges
@@ -21,12 +22,20 @@ from culture.protocol.line import NO_TAGS, format_line
 
 ANSWER_TIMEOUT_S: Final = 10.0
 
+OnLost = Callable[[TemporaryError, list[str]], Awaitable[list[str]]]
+"""Told what was being sent when there was no connection any more. Gives back what of it is to be sent once
+there is another, or raises."""
+
 
 class Sent(NamedTuple):
     # As readers see them who get one line at a time.
     lines: list[str]
     # Of the messages that they were sent as, where the server tells.
     msgids: tuple[str, ...]
+
+
+async def _give_up(error: TemporaryError, burst: list[str]) -> list[str]:
+    raise error
 
 
 class Client:
@@ -127,7 +136,13 @@ class Client:
         connection.flush()
         return composed.lines
 
-    async def send_message(self, target: str, text: str, tags: Mapping[str, str] = NO_TAGS) -> Sent:
+    async def send_message(
+        self,
+        target: str,
+        text: str,
+        tags: Mapping[str, str] = NO_TAGS,
+        on_lost: OnLost = _give_up,
+    ) -> Sent:
         """Say it, and return when the server has dealt with it. Raises what the server objects."""
         lines, bursts, pause_s = self._registered().session.compose(target, text, tags=tags)
         if not lines:
@@ -136,11 +151,26 @@ class Client:
         for number, burst in enumerate(bursts):
             if number:
                 await asyncio.sleep(pause_s)
-            self._registered().session.send(*burst)
-            answers = await self._dealt_with()
-            _raise_objection(target, answers)
-            msgids += _own_msgids(target, answers)
+            msgids += await self._send_surely(target, burst, on_lost)
         return Sent(lines, tuple(msgids))
+
+    async def _send_surely(self, target: str, burst: list[str], on_lost: OnLost) -> list[str]:
+        echoes: list[Echoed] = []
+        try:
+            return await self._send_burst(target, burst)
+        except ConnectionLost as lost:
+            echoes = _own_echoes(target, lost.answers)
+            rest = rest_of(burst, len(echoes))
+            rest = await on_lost(lost, rest) if rest else []
+        except TemporaryError as error:
+            rest = await on_lost(error, burst)
+        return _msgids(echoes) + (await self._send_burst(target, rest) if rest else [])
+
+    async def _send_burst(self, target: str, burst: list[str]) -> list[str]:
+        self._registered().session.send(*burst)
+        answers = await self._dealt_with()
+        _raise_objection(target, answers)
+        return _msgids(_own_echoes(target, answers))
 
     async def ask(self, command: str, *params: str, trailing: bool = False) -> list[Event]:
         """Send a command, and give back what the server told until it had dealt with it."""
@@ -173,7 +203,9 @@ class Client:
                 await exchange.done
         except TimeoutError:
             # Nobody is there any more, or they are past hearing us: the next connection tells what was done.
-            lost = ConnectionLost(f"no answer from {self.address} within {ANSWER_TIMEOUT_S:.0f} s")
+            lost = ConnectionLost(
+                f"no answer from {self.address} within {ANSWER_TIMEOUT_S:.0f} s", exchange.answers
+            )
             connection.close(lost)
             raise lost from None
         finally:
@@ -193,9 +225,13 @@ class Client:
         return self._connection
 
 
-def _own_msgids(target: str, answers: Sequence[Event]) -> list[str]:
+def _own_echoes(target: str, answers: Sequence[Event]) -> list[Echoed]:
     echoes = (each for each in answers if isinstance(each, Echoed) and not each.is_notice)
-    return [each.msgid for each in echoes if each.msgid and fold(each.target) == fold(target)]
+    return [each for each in echoes if fold(each.target) == fold(target)]
+
+
+def _msgids(echoes: Sequence[Echoed]) -> list[str]:
+    return [each.msgid for each in echoes if each.msgid]
 
 
 def _raise_objection(about: str, answers: Sequence[Event]) -> None:

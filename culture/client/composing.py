@@ -67,6 +67,12 @@ def compose_messages(
     return Composed(lines, batches, pause_s=0.0)
 
 
+def rest_of(burst: list[str], arrived: int) -> list[str]:
+    """What is left of a burst of which so many messages are there: a batch is one, all else a line each."""
+    is_batch = burst[-1].startswith("BATCH ")
+    return burst[arrived:] if not is_batch else [] if arrived else burst
+
+
 def _batch(
     command: str, target: str, message: Sequence[Fragment], tags: Mapping[str, str], reference: str
 ) -> list[str]:

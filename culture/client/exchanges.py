@@ -5,6 +5,7 @@ before it. That needs no capability, and so works on every server.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -14,6 +15,11 @@ from culture.errors import CultureError, TemporaryError
 
 class ConnectionLost(TemporaryError):
     """Before the server had answered: what was asked for may or may not have been done."""
+
+    def __init__(self, message: str, answers: Sequence[Event]) -> None:
+        super().__init__(message)
+        # What it told until then.
+        self.answers = answers
 
 
 @dataclass(slots=True)
@@ -50,9 +56,9 @@ class Exchanges:
                         break
 
     def connection_lost(self) -> None:
-        why = ConnectionLost("the connection was lost; it may or may not have been done")
+        why = "the connection was lost; it may or may not have been done"
         for exchange in self._open.values():
-            _settle(exchange, why)
+            _settle(exchange, ConnectionLost(why, exchange.answers))
 
 
 def _settle(exchange: Exchange, error: CultureError | None = None) -> None:

@@ -86,6 +86,21 @@ async def test_an_answer_that_did_not_arrive_is_said_again(scene):
     assert scene.agent.states() == ["answered"]
 
 
+@pytest.mark.parametrize("ircd", [{"limits": "{multiline_lines: 2}"}], indirect=True)
+@pytest.mark.parametrize("lost", ["stops_down_at", "stops_up_at"], ids=["receipt", "message"])
+async def test_a_text_of_several_messages_goes_on_with_the_one_that_was_cut(scene, lost):
+    await scene.asked("one")
+    setattr(scene.wire, lost, b"three")
+    speaking = scene.speaks("one\ntwo\nthree\nfour\nfive\nsix")
+    await scene.eventually(lambda: not scene.wire.carries)
+
+    scene.wire.cut()
+
+    assert (await speaking)["lines"] == 6
+    assert await scene.heard() == ["one", "two", "three", "four", "five", "six"]
+    assert scene.agent.states() == ["answered"]
+
+
 async def test_a_server_that_falls_silent_is_left_and_the_answer_is_said_again(scene, monkeypatch):
     monkeypatch.setattr("culture.client.client.ANSWER_TIMEOUT_S", 0.2)
     await scene.asked("one")

@@ -13,6 +13,9 @@ class Cable:
         # Whether what is sent arrives, and whether what is answered does.
         self.carries_up = True
         self.carries_down = True
+        # From these words on it does not.
+        self.stops_up_at = b""
+        self.stops_down_at = b""
         # What was not let through, of both.
         self.swallowed = b""
 
@@ -34,6 +37,7 @@ class Cable:
             end.transport.abort()
         self._ends.clear()
         self.carries_up = self.carries_down = True
+        self.stops_up_at = self.stops_down_at = b""
 
     async def close(self) -> None:
         self._server.close()
@@ -58,6 +62,8 @@ class Cable:
 
     async def _up(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65536):
+            if self.stops_up_at and self.stops_up_at in data:
+                self.carries_up = False
             if self.carries_up:
                 writer.write(data)
             else:
@@ -66,6 +72,8 @@ class Cable:
 
     async def _down(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65536):
+            if self.stops_down_at and self.stops_down_at in data:
+                self.carries_down = False
             if self.carries_down:
                 writer.write(data)
             else:
