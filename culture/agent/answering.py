@@ -33,6 +33,8 @@ from culture.store.agent.spending import Use
 KNOWN_S: Final = 7 * 86400.0
 """How long it is known what became of a question, so that it is not taken for a new one."""
 MOST_WAITING: Final = 1000
+MOST_OF_ONE: Final = 250
+"""Of them, by one sender: nobody takes all places from everybody else."""
 INTERRUPT_S: Final = 30.0
 """How long an interrupted turn may take to end before its backend is ended by force."""
 
@@ -85,7 +87,8 @@ class Answering:
         self._is_caught_up = False
         self._is_recovered = False
         self._is_stopping = False
-        self._is_full = False
+        # Where it was told to whom that there is no room, until there is.
+        self._refused: set[tuple[str, str]] = set()
         self._failures = 0
         self._not_before_s = 0.0
         self.held_back_by = ""
@@ -95,22 +98,26 @@ class Answering:
         with self._file.at_once():
             is_new = self._file.queue.add(question, self._now_ms())
         if is_new:
-            self._refuse_what_is_too_much()
+            self._refuse_what_is_too_much(question)
             self.wake()
         return is_new
 
-    def _refuse_what_is_too_much(self) -> None:
+    def _refuse_what_is_too_much(self, newest: Question) -> None:
+        text = f"given up: {MOST_WAITING} messages are waiting already"
         too_many = self._file.queue.beyond(MOST_WAITING)
         if not too_many:
-            self._is_full = False
+            text = f"given up: {MOST_OF_ONE} messages of yours are waiting already"
+            too_many = self._file.queue.beyond_of(newest.sender, MOST_OF_ONE)
+        if not too_many:
+            self._refused.discard((newest.conversation, newest.sender))
             return
         with self._file.at_once():
             self._file.queue.give_up(too_many, "too much was waiting", self._now_ms())
-        # Once: who talks too much is not to make us do the same.
-        if not self._is_full:
-            self._is_full = True
-            text = f"given up: {MOST_WAITING} messages are waiting already"
-            self._tell(Kind.GIVEN_UP, text, too_many)
+        # Each of them once: who talks too much is not to make us do the same.
+        askers = {(entry.question.conversation, entry.question.sender): entry for entry in too_many}
+        news = [entry for asker, entry in askers.items() if asker not in self._refused]
+        self._refused.update(askers)
+        self._tell(Kind.GIVEN_UP, text, news)
 
     def wake(self) -> None:
         """Something changed that may let a turn begin."""
@@ -160,6 +167,8 @@ class Answering:
         if self._turns.current is not None or not self._may_begin():
             return
         entries = self._file.queue.next()
+        if not entries:
+            self._refused.clear()
         self.held_back_by = (self._gate.holds_back(entries) or "") if entries else ""
         if not entries or self.held_back_by:
             return

@@ -5,6 +5,7 @@ import logging
 import re
 
 import pytest
+from support.irc import connected
 
 from culture.agent.contract import SupervisorBase
 from culture.agent.gate import OpenGate
@@ -226,6 +227,36 @@ async def test_a_flood_does_not_fill_the_disk_and_is_told_once(agent, ori, event
     ori.send("PING y")
     await ori.until("PONG")
     assert sum("given up" in line for line in ori.seen) == 1
+
+
+async def test_each_who_is_given_up_as_too_much_waits_is_told(agent, ircd, ori, eventually, monkeypatch):
+    monkeypatch.setattr("culture.agent.answering.MOST_WAITING", 1)
+    await asked(agent, ori, eventually, "one")
+    ori.send("PRIVMSG #general :@spark-claude two", "PRIVMSG #general :@spark-claude three")
+    await ori.until("NOTICE #general :spark-ori: given up: 1 messages are waiting already")
+
+    async with connected(ircd.port, "spark-bo", "#general") as bo:
+        bo.send("PRIVMSG #general :@spark-claude four")
+        await ori.until("NOTICE #general :spark-bo: given up: 1 messages are waiting already")
+        bo.send("PRIVMSG spark-claude :five")
+        await bo.until("NOTICE spark-bo :spark-bo: given up")
+
+    # There is room, and then none.
+    await agent.runner.ends_turn()
+    await eventually(lambda: len(agent.prompts) == 2)
+    ori.send("PRIVMSG #general :@spark-claude six", "PRIVMSG #general :@spark-claude seven")
+    await ori.until("NOTICE #general :spark-ori: given up")
+
+
+async def test_one_sender_does_not_take_all_places(agent, ircd, ori, eventually, monkeypatch):
+    monkeypatch.setattr("culture.agent.answering.MOST_OF_ONE", 1)
+    await asked(agent, ori, eventually, "one")
+    ori.send("PRIVMSG #general :@spark-claude two", "PRIVMSG #general :@spark-claude three")
+    await ori.until("NOTICE #general :spark-ori: given up: 1 messages of yours are waiting already")
+
+    async with connected(ircd.port, "spark-bo", "#general") as bo:
+        bo.send("PRIVMSG #general :@spark-claude four")
+        await eventually(lambda: agent.states() == ["injected", "queued", "expired", "queued"])
 
 
 async def test_a_supervisor_sees_all_and_whispers(ori, make_agent, eventually):

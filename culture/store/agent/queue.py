@@ -152,6 +152,12 @@ class Queue:
         """Those who wait behind so many others."""
         return self._entries("WHERE state = 'queued' ORDER BY number LIMIT -1 OFFSET ?", most)
 
+    def beyond_of(self, sender: str, most: int) -> list[Entry]:
+        """The same, of those by one sender."""
+        return self._entries(
+            "WHERE state = 'queued' AND sender = ? ORDER BY number LIMIT -1 OFFSET ?", sender, most
+        )
+
     def fatal(self, crashes: int) -> list[Entry]:
         """Those who wait although so many turns with them ended in a crash."""
         return self._entries("WHERE state = 'queued' AND crashes >= ? ORDER BY number", crashes)
