@@ -89,6 +89,7 @@ class Answering:
         self._is_stopping = False
         # Where it was told to whom that there is no room, until there is.
         self._refused: set[tuple[str, str]] = set()
+        self._broken_off: Ended | None = None
         self._failures = 0
         self._not_before_s = 0.0
         self.held_back_by = ""
@@ -228,7 +229,9 @@ class Answering:
             self._failures = 0
         elif self._backend.is_running and not self._is_stopping:
             self._failed(ended, result["status"])
-        # Otherwise the backend died of it, and whoever watches it calls `crashed`.
+        else:
+            # The backend died of it, and whoever watches it calls `crashed`.
+            self._broken_off = ended
         self.wake()
 
     def _failed(self, ended: Ended, status: int | None) -> None:
@@ -253,24 +256,26 @@ class Answering:
         ended = self._turns.end(why)
         if ended is not None:
             self._story.turn_ended(ended, Use(), is_expected=self._is_stopping)
-        broken = self._put_back()
+        ended, self._broken_off = ended or self._broken_off, None
+        given_up = self._put_back()
+        # Also who was answered: there may have been more to say.
+        broken = [entry for entry in ended.turn.entries if entry.number not in given_up] if ended else []
         again = f"; starting it again in {again_s:.0f} s" if again_s is not None else ""
-        if broken:
-            self._tell(Kind.CRASHED, f"turn {broken[0].turn} broke off: {why}{again}", broken)
+        if ended is not None and broken:
+            self._tell(Kind.CRASHED, f"turn {ended.turn.id} broke off: {why}{again}", broken)
         else:
             self._on_alert(Alert(Kind.CRASHED, f"{why}{again}"))
 
-    def _put_back(self) -> list[Entry]:
-        """After a crash: what waits again, without those who are given up as every turn with them ends so."""
-        left, limit = self._file.queue.injected(), self._limits.crashes
+    def _put_back(self) -> set[int]:
+        """After a crash it waits again. The numbers of those given up, as every turn with them ends so."""
+        limit = self._limits.crashes
         with self._file.at_once():
             self._file.queue.requeue(self._now_ms(), is_crash=True)
             fatal = self._file.queue.fatal(limit)
             self._file.queue.give_up(fatal, f"{limit} turns with it ended in a crash", self._now_ms())
         if fatal:
             self._tell(Kind.GIVEN_UP, f"given up: {limit} turns with your message ended in a crash", fatal)
-        numbers = {entry.number for entry in fatal}
-        return [entry for entry in left if entry.number not in numbers]
+        return {entry.number for entry in fatal}
 
     def _give_up_what_is_too_old(self) -> None:
         too_old = self._file.queue.waiting_since(self._now_ms() - int(self._limits.expiry_s * 1000))

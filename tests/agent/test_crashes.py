@@ -40,7 +40,7 @@ async def test_a_crash_is_told_and_the_question_is_asked_again_as_a_repeat(agent
     assert agent.states() == ["answered"]
 
 
-async def test_what_was_answered_before_the_crash_is_not_asked_again(agent, ori, eventually):
+async def test_what_was_answered_before_the_crash_is_told_and_not_asked_again(agent, ori, eventually):
     await asked(agent, ori, eventually, "one")
     await agent.daemon.handle({"type": "irc_send", "channel": "#general", "message": "here you are"})
     await ori.until("here you are")
@@ -48,6 +48,7 @@ async def test_what_was_answered_before_the_crash_is_not_asked_again(agent, ori,
 
     await agent.runner.dies()
 
+    assert re.search(r":spark-ori: turn \w{4} broke off: claude ended", await ori.until("NOTICE #general"))
     await eventually(lambda: len(agent.runners) == 2 and agent.runner.is_up)
     await asked(agent, ori, eventually, "two")
     assert agent.prompts == [f"{MENTION}one", f"{MENTION}two"]
