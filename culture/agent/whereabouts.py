@@ -19,7 +19,9 @@ class Whereabouts:
         if is_fresh:
             file.keep(_CHANNELS, "")
             file.keep(_DIRECTORY, "")
-        self.channels = list(dict.fromkeys([*channels, *file.kept(_CHANNELS).splitlines()]))
+        configured = list(dict.fromkeys(channels))
+        self._configured = set(map(fold, configured))
+        self.channels = configured + self._beyond_those_configured(file.kept(_CHANNELS).splitlines())
         self.directory = Path(file.kept(_DIRECTORY) or directory)
 
     def joined(self, channel: str) -> None:
@@ -35,6 +37,10 @@ class Whereabouts:
     def _without(self, channel: str) -> list[str]:
         return [name for name in self.channels if fold(name) != fold(channel)]
 
+    def _beyond_those_configured(self, channels: Iterable[str]) -> list[str]:
+        return [name for name in channels if fold(name) not in self._configured]
+
     def _keep_channels(self, channels: list[str]) -> None:
-        self._file.keep(_CHANNELS, "\n".join(channels))
+        # Of the others the next configuration decides.
+        self._file.keep(_CHANNELS, "\n".join(self._beyond_those_configured(channels)))
         self.channels = channels

@@ -13,9 +13,9 @@ def begin(tmp_path):
     """Another process of the same agent."""
     files = []
 
-    def begin(*, is_fresh: bool = False) -> Whereabouts:
+    def begin(*channels: str, is_fresh: bool = False) -> Whereabouts:
         files.append(AgentFile(tmp_path))
-        return Whereabouts(files[-1], ["#general"], Path("/srv"), is_fresh=is_fresh)
+        return Whereabouts(files[-1], channels or ["#general"], Path("/srv"), is_fresh=is_fresh)
 
     yield begin
     for file in files:
@@ -46,3 +46,11 @@ def test_a_configured_channel_is_joined_again_also_by_an_agent_that_left_it(begi
     begin().left("#general")
 
     assert begin().channels == ["#general"]
+
+
+def test_a_channel_that_is_configured_no_more_is_not_joined_again(begin):
+    where = begin("#general", "#ops")
+    for channel in ("#General", "#ops", "#disks"):
+        where.joined(channel)
+
+    assert begin("#general").channels == ["#general", "#disks"]
