@@ -1,11 +1,11 @@
 """Questions that an agent waits with: which of the things said to it is the answer to which."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from culture.agent.answers import asks_for_status
-from culture.agent.attention import is_speech, replied_to
+from culture.agent.attention import is_allowed, is_speech, replied_to
 from culture.client.events import Said
 from culture.names import fold, is_channel
 
@@ -24,9 +24,15 @@ class Question:
 class Questions:
     """Those that are open, the oldest first. `members` tells who is in a channel."""
 
-    def __init__(self, own_nick: Callable[[], str], members: Callable[[str], Iterable[str]]) -> None:
+    def __init__(
+        self,
+        own_nick: Callable[[], str],
+        members: Callable[[str], Iterable[str]],
+        allow_from: Sequence[str],
+    ) -> None:
         self._own_nick = own_nick
         self._members = members
+        self._allow_from = allow_from
         self._open: list[Question] = []
 
     def targets(self) -> list[str]:
@@ -45,6 +51,9 @@ class Questions:
     def take(self, said: Said) -> bool:
         """Whether it answers one of them. Then it is for who asked, and starts no turn."""
         if not self._open or not is_speech(said, self._own_nick()):
+            return False
+        # Whoever may not start a turn is not to steer one either.
+        if not is_allowed(said, self._allow_from):
             return False
         question = self._replied_to(said) or self._directed_at(said)
         if question is None:

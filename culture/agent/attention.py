@@ -65,7 +65,7 @@ def concern_of(
     if not is_speech(said, own_nick):
         return None
     concern = _concern(said, own_nick, attention, own_messages)
-    if concern is None or not _may_start_a_turn(said, attention.allow_from):
+    if concern is None or not is_allowed(said, attention.allow_from):
         return None
     if concern is Concern.GROUP and _BOT in said.tags and attention.groups_from == "people":
         return concern if is_operator(said.channel or "", said.sender) else None
@@ -97,7 +97,8 @@ def replied_to(said: Said) -> set[str]:
     return {said.tags[tag] for tag in _REPLY if tag in said.tags}
 
 
-def _may_start_a_turn(said: Said, allow_from: Iterable[str]) -> bool:
+def is_allowed(said: Said, allow_from: Iterable[str]) -> bool:
+    """Whether its sender may start a turn, or answer in one."""
     account = said.tags.get(_ACCOUNT, "")
     for allowed in allow_from:
         if allowed.startswith(_OF_ACCOUNT):

@@ -103,7 +103,7 @@ class AgentDaemon:
             today=_today,
             on_change=self._tell_status,
         )
-        self._desk = Desk(self._client, buffers, self, self._whereabouts)
+        self._desk = Desk(self._client, buffers, self, self._whereabouts, config.allow_from)
         self._ears = Ears(
             self._client,
             file,

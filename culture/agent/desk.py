@@ -42,12 +42,19 @@ class Work(Protocol):
 
 
 class Desk:
-    def __init__(self, client: Client, buffers: Buffers, work: Work, whereabouts: Whereabouts) -> None:
+    def __init__(
+        self,
+        client: Client,
+        buffers: Buffers,
+        work: Work,
+        whereabouts: Whereabouts,
+        allow_from: Sequence[str],
+    ) -> None:
         self._client = client
         self._buffers = buffers
         self._work = work
         self._whereabouts = whereabouts
-        self.questions = Questions(lambda: client.nick, client.members)
+        self.questions = Questions(lambda: client.nick, client.members, allow_from)
 
     async def say(self, target: str, text: str) -> Data:
         return {"lines": len((await self._work.say(target, text)).lines)}

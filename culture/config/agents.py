@@ -114,7 +114,7 @@ class AgentConfig:
     tags: tuple[str, ...] = checked(each(_check_name), default=())
     # Other names that call it, as `@name`.
     wake_on: tuple[str, ...] = checked(each(_check_name), default=())
-    # Who may start a turn: nicks as masks, or `account:` and a mask.
+    # Who may start a turn, and answer in one: nicks as masks, or `account:` and a mask.
     allow_from: tuple[str, ...] = ("*",)
     # Who may call it by `@all` or `@tag`: people, and agents that are operators of the channel; or everyone.
     groups_from: Literal["people", "everyone"] = "people"

@@ -17,8 +17,8 @@ def said(
 
 @pytest.fixture
 async def questions() -> Questions:
-    members = {"#ops": ["spark-claude", "spark-ori", "thor-bo"]}
-    return Questions(lambda: OWN, lambda channel: members.get(channel, []))
+    members = {"#ops": ["spark-claude", "spark-ori", "thor-bo", "thor-lea"]}
+    return Questions(lambda: OWN, lambda channel: members.get(channel, []), ["spark-*", "thor-bo"])
 
 
 CALL = "@spark-claude the second one"
@@ -45,6 +45,11 @@ CALL = "@spark-claude the second one"
         (said("thor-bo", "yes", "#ops", reply="q1"), "spark-ori", True),
         (said("spark-ori", CALL, "#ops", reply="m9"), "#ops", False),
         (said("spark-ori", "@spark-claude status?", "#ops"), "#ops", False),
+        # Whom `allow_from` does not let.
+        (said("thor-lea", CALL, "#ops"), "#ops", False),
+        (said("thor-lea", "the second one"), "#ops", False),
+        (said("thor-lea", "the second one"), "thor-lea", False),
+        (said("thor-lea", "yes", "#ops", reply="q1"), "#ops", False),
         # Programs, and the agent itself.
         (said("spark-ori", CALL, "#ops", notice=True), "#ops", False),
         (said("spark-ori", "\1VERSION\1"), "spark-ori", False),
