@@ -32,6 +32,7 @@ from culture.store.agent.spending import Use
 
 KNOWN_S: Final = 7 * 86400.0
 """How long it is known what became of a question, so that it is not taken for a new one."""
+FORGETS_EVERY_S: Final = 3600.0
 MOST_WAITING: Final = 1000
 MOST_OF_ONE: Final = 250
 """Of them, by one sender: nobody takes all places from everybody else."""
@@ -92,6 +93,7 @@ class Answering:
         self._broken_off: Ended | None = None
         self._failures = 0
         self._not_before_s = 0.0
+        self._forgets_at_s = 0.0
         self.held_back_by = ""
 
     def take(self, question: Question) -> bool:
@@ -148,6 +150,7 @@ class Answering:
         while True:
             await self._something_happens()
             self._give_up_what_is_too_old()
+            self._forget_what_is_long_done()
             await self._end_what_stalls()
             await self._begin()
             self._on_change()
@@ -221,7 +224,6 @@ class Answering:
             return
         with self._file.at_once():
             self._file.spending.add(self._today(), use)
-            self._file.queue.forget(self._now_ms() - int(KNOWN_S * 1000))
             if not error:
                 self._file.queue.answer_all(self._now_ms())
         self._story.turn_ended(ended, use, is_expected=self._is_stopping)
@@ -285,6 +287,14 @@ class Answering:
             self._file.queue.give_up(too_old, "it waited for too long", self._now_ms())
         text = f"given up: your message was not looked at within {self._limits.expiry_s:.0f} s"
         self._tell(Kind.GIVEN_UP, text, too_old)
+
+    def _forget_what_is_long_done(self) -> None:
+        """Whatever keeps turns from ending: the file grows by what is given up, too."""
+        if self._clock() < self._forgets_at_s:
+            return
+        self._forgets_at_s = self._clock() + FORGETS_EVERY_S
+        with self._file.at_once():
+            self._file.queue.forget(self._now_ms() - int(KNOWN_S * 1000))
 
     async def _end_what_stalls(self) -> None:
         turn = self._turns.current

@@ -11,6 +11,7 @@ from culture.agent.contract import SupervisorBase
 from culture.agent.gate import OpenGate
 from culture.config.agents import TurnsConfig
 from culture.errors import TemporaryError
+from culture.store.agent.queue import Question
 
 MENTION = "[IRC @mention in #general] <spark-ori> @spark-claude "
 AGAIN = f"[IRC again] your last turn broke off: the next message was given to you before\n{MENTION}"
@@ -258,6 +259,21 @@ async def test_one_sender_does_not_take_all_places(agent, ircd, ori, eventually,
     async with connected(ircd.port, "spark-bo", "#general") as bo:
         bo.send("PRIVMSG #general :@spark-claude four")
         await eventually(lambda: agent.states() == ["injected", "queued", "expired", "queued"])
+
+
+async def test_what_is_long_done_is_forgotten_also_while_no_turn_ends(ori, make_agent, eventually):
+    agent = make_agent("spark-claude")
+    queue = agent.file.queue
+    with agent.file.at_once():
+        queue.add(Question("m1", "mention", "spark-ori", "#general", "one", 0), 0)
+        queue.give_up(queue.waiting_since(1), "it waited for too long", 0)
+    async with agent.running():
+        await eventually(agent.is_present)
+        agent.daemon.pause("the disk is full")
+        ori.send("PRIVMSG #general :@spark-claude two")
+        await eventually(lambda: "queued" in agent.states())
+
+        await eventually(lambda: agent.states() == ["queued"])
 
 
 async def test_a_supervisor_sees_all_and_whispers(ori, make_agent, eventually):
