@@ -112,9 +112,6 @@ async def test_who_is_still_registering_goes_on(tmp_path: Path, again):
         await plain.until(" ACK ")
         await manager.keeps(1)
         await again(manager)
-        async with connected(manager.port(), "spark-bo") as bo:
-            bo.send("NICK spark-ori")
-            await bo.until(" 433 ")
         plain.send("USER ori 0 * :Ori", "CAP END")
         assert " 001 spark-ori " in await plain.read()
         plain.send("PRIVMSG spark-ori :me")
