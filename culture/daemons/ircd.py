@@ -9,13 +9,14 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from culture import __version__, errors
 from culture.commandline import Parser, daemon_parser
 from culture.config import paths
 from culture.config.ircd import IrcdConfig
+from culture.daemons.checking import what_is_wrong
 from culture.ircd.auth import Authenticator
 from culture.ircd.commands.skills import skill_commands
 from culture.ircd.commands.table import COMMANDS
@@ -55,7 +56,7 @@ def _main() -> int:
     path = options.config or paths.config_file("ircd.yaml", os.environ)
     config = read_config(path)
     if options.check:
-        return 0
+        return _told(what_is_wrong(config, path, os.environ))
     log_to_journal_or_terminal(PROGRAM, os.environ, verbose=options.verbose)
     state_dir = paths.make_state_dir(config.state_dir, os.environ)
     authenticator = open_accounts(state_dir, config.oidc)
@@ -134,6 +135,12 @@ async def _serve(
         linking.stop()
 
 
+def _told(wrong: Sequence[errors.CultureError]) -> int:
+    for error in wrong:
+        sys.stderr.write(errors.describe(PROGRAM, error))
+    return wrong[0].exit_status if wrong else 0
+
+
 def _open_skills(config: IrcdConfig, state_dir: Path) -> Skills:
     """Their threads leave the watchdog's signal to that of the loop, also when it wakes a stopped process.
 
@@ -171,7 +178,9 @@ def _parser() -> Parser:
     parser = daemon_parser(PROGRAM, "The IRC server of this host.")
     where = "default: ~/.culture/ircd.yaml if it exists, else /etc/culture/ircd.yaml"
     parser.add_argument("--config", type=Path, metavar="FILE", help=where)
-    parser.add_argument("--check", action="store_true", help="validate the configuration and exit")
+    parser.add_argument(
+        "--check", action="store_true", help="say what is wrong with the configuration and exit"
+    )
     return parser
 
 

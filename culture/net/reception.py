@@ -12,6 +12,7 @@ from culture.net.proxied import Behind, ProxyGate
 
 if TYPE_CHECKING:
     from culture.net.driver import Driver
+    from culture.net.websocket import WebSocket
 
 
 def reception(carrier: Carrier, driver: "Driver") -> Callable[[], asyncio.Protocol]:
@@ -30,7 +31,8 @@ def reception(carrier: Carrier, driver: "Driver") -> Callable[[], asyncio.Protoc
     return meet
 
 
-def _in_websocket(driver: "Driver") -> Callable[[], Behind]:
+def find_websocket() -> type["WebSocket"]:
+    """Raises UnavailableError where what it needs is not installed."""
     try:
         # An extra: only servers with such a listener need it.
         from culture.net.websocket import WebSocket
@@ -39,4 +41,9 @@ def _in_websocket(driver: "Driver") -> Callable[[], Behind]:
             "'listen' has a WebSocket, but the Python module 'wsproto' is missing",
             hint="apt install python3-wsproto",
         ) from None
-    return lambda: WebSocket(driver, lambda: Connection(driver), driver.ircd.config.websocket_origins)
+    return WebSocket
+
+
+def _in_websocket(driver: "Driver") -> Callable[[], Behind]:
+    websocket = find_websocket()
+    return lambda: websocket(driver, lambda: Connection(driver), driver.ircd.config.websocket_origins)

@@ -58,7 +58,7 @@ def open_skills(
 ) -> Skills:
     skills = []
     for name in config.skills:
-        make = SKILLS.get(name) or _of_module(name)
+        make = find_skill(name)
         directory = state_dir / name.replace(":", ".")
         skills.append(make(Place(directory, config, report)))
     for skill in skills:
@@ -72,14 +72,20 @@ def log_of(skills: Skills) -> Log:
     return HistoryLog(archives[0]) if archives else NoLog()
 
 
+def find_skill(name: str) -> Callable[[Place], Skill]:
+    """Raises ConfigError for one that is not there, or is none."""
+    return SKILLS.get(name) or _of_module(name)
+
+
 def _of_module(name: str) -> Callable[[Place], Skill]:
     module, _, wanted = name.partition(":")
     try:
         made = getattr(importlib.import_module(module), wanted)
-    except (ImportError, AttributeError) as error:
-        hint = f"python3 -c 'import {module}'"
+    except Exception as error:
+        # A module that is not ours may raise anything; the hint shows where.
+        hint = f"python3 -c 'from {module} import {wanted}'"
         raise ConfigError([Problem("skills", f"there is no '{name}': {error}", hint)]) from None
-    if not isinstance(made, type) or not issubclass(made, Skill):
+    if not (isinstance(made, type) and issubclass(made, Skill)):
         hint = f"class {wanted}(Skill), with Skill from culture.ircd.skills"
         raise ConfigError([Problem("skills", f"'{name}' is no skill", hint)])
     return made

@@ -16,18 +16,19 @@ def read_credential(name: str, env: Mapping[str, str]) -> str:
         raise _problem(
             name, "there is no $CREDENTIALS_DIRECTORY", f"CREDENTIALS_DIRECTORY=DIR with DIR/{name}"
         )
-    try:
-        for path in (Path(directory, f"{DIRECTORY_ID}_{name}"), Path(directory, name)):
-            if path.is_file():
-                return path.read_text(encoding="utf-8").rstrip("\n")
-    except UnicodeDecodeError as error:
-        raise _problem(name, f"is not UTF-8 at byte {error.start}") from None
-    except OSError as error:
-        raise _problem(name, f"cannot be read: {error.strerror}") from None
+    for path in (Path(directory, f"{DIRECTORY_ID}_{name}"), Path(directory, name)):
+        try:
+            return path.read_text(encoding="utf-8").rstrip("\n")
+        except FileNotFoundError:
+            continue
+        except UnicodeDecodeError as error:
+            raise _problem(name, f"is not UTF-8 at byte {error.start}", f"file {path}") from None
+        except OSError as error:
+            raise _problem(name, f"cannot be read: {error.strerror}", f"sudo ls -l {path}") from None
     raise _problem(
         name, f"is not in '{directory}'", f"put it into /etc/culture/credentials/{name}, mode 0600"
     )
 
 
-def _problem(name: str, what: str, hint: str | None = None) -> ConfigError:
+def _problem(name: str, what: str, hint: str) -> ConfigError:
     return ConfigError([Problem(f"credential '{name}'", what, hint)])
