@@ -103,6 +103,8 @@ class Linking:
         self._told_at: dict[tuple[str, str], float] = {}
         driver.ircd.link(self._links)
         driver.on_tick = self._tick
+        # Whoever waited for the server to be ready may ask at once.
+        self._write_status()
 
     def stop(self) -> None:
         for task in self._tasks:

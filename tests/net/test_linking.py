@@ -1,14 +1,18 @@
-"""Links as they are configured, and what the journal learns of them."""
+"""Links as they are configured, and what operators learn of them."""
 
+import json
 from pathlib import Path
 
 import pytest
+from support.network import Network
 
 from culture.config import loader
 from culture.config.ircd import IrcdConfig
 from culture.errors import ConfigError
 from culture.federation.ports import Peer, Settings
-from culture.net.linking import peers_of, settings_of
+from culture.net.driver import Driver
+from culture.net.linking import open_links, peers_of, settings_of
+from culture.skills.history.log import NoLog
 
 
 def config(*links: str, rest: str = "") -> IrcdConfig:
@@ -48,3 +52,16 @@ def test_the_times_are_those_of_the_file():
     mesh = "mesh: {split_after_s: 1, ping_interval_s: 2, ping_timeout_s: 3}\n"
     assert settings_of(config(rest=mesh)) == Settings(1, 2, 3)
     assert settings_of(IrcdConfig()) == Settings()
+
+
+async def test_how_links_are_is_told_as_soon_as_the_server_has_them(tmp_path: Path):
+    (tmp_path / "link").write_text("sesame\n")
+    links = config("name: thor").links
+    driver = Driver(Network(links=links).ircd)
+    linking = open_links(driver, NoLog(), tmp_path, {"CREDENTIALS_DIRECTORY": str(tmp_path)})
+    assert linking is not None
+    (told,) = json.loads((tmp_path / "links.json").read_text())["links"]
+    assert (told["host"], told["state"]) == ("thor", "apart")
+    linking.stop()
+    assert not (tmp_path / "links.json").exists()
+    await driver.stop()
