@@ -60,9 +60,13 @@ def reload(driver: Driver, path: Path, certificate: Certificate | None, env: Map
     old = driver.ircd.config
     try:
         read = read_config(path)
-        oper_passwords = read_oper_passwords(read, env)
     except CultureError as error:
         log.warning("the configuration stays as it was: %s", error)
+        return
+    try:
+        oper_passwords = read_oper_passwords(read, env)
+    except CultureError as error:
+        log.warning("the configuration stays as it was until a restart, which loads credentials: %s", error)
         return
     new = dataclasses.replace(read, **_kept(old, read))
     driver.ircd.reconfigure(new, oper_passwords)

@@ -25,9 +25,8 @@ def read_credential(name: str, env: Mapping[str, str]) -> str:
             raise _problem(name, f"is not UTF-8 at byte {error.start}", f"file {path}") from None
         except OSError as error:
             raise _problem(name, f"cannot be read: {error.strerror}", f"sudo ls -l {path}") from None
-    raise _problem(
-        name, f"is not in '{directory}'", f"put it into /etc/culture/credentials/{name}, mode 0600"
-    )
+    hint = f"put it into /etc/culture/credentials/{name}, mode 0600, and restart the service"
+    raise _problem(name, f"is not in '{directory}'", hint)
 
 
 def _problem(name: str, what: str, hint: str) -> ConfigError:

@@ -27,7 +27,7 @@ class Place:
         env = {
             **os.environ,
             "CREDENTIALS_DIRECTORY": str(self.credentials),
-            "PYTHONPATH": f"{self.directory}:{os.getcwd()}",
+            "PYTHONPATH": str(self.directory),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         command = [sys.executable, "-m", "culture.daemons.ircd", "--check", "--config", str(self.config)]
