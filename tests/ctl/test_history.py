@@ -161,6 +161,26 @@ def test_a_restore_without_room_changes_nothing(small_disk: Path, tmp_path: Path
     again.close()
 
 
+def test_a_backup_is_restored_from_a_disk_that_is_read_only_and_left_as_it_is(
+    small_disk: Path, tmp_path: Path
+):
+    place = Place(tmp_path)
+    archive = Archive(place.directory)
+    archive.append([said("kept")])
+    copy = small_disk / "50% of it?.db"
+    assert place.type("history", "backup", str(copy)).returncode == 0
+    archive.close()
+    assert place.type("history", "restore", str(copy)).returncode == 0
+    assert [*small_disk.iterdir()] == [copy]
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    (tmp_path / "other").mkdir()
+    other = Place(tmp_path / "other")
+    assert other.type("history", "restore", str(copy)).returncode == 0
+    again = Archive(other.directory)
+    assert texts(again) == ["kept"]
+    again.close()
+
+
 def test_a_check_finds_what_is_damaged(place: Place):
     archive = Archive(place.directory)
     archive.append([said(str(number)) for number in range(3000)])

@@ -166,10 +166,10 @@ def _copy(directory: Path, target: Path) -> bool:
 
 
 def _check_copy(source: Path) -> None:
+    # As it is copied: without a log beside it, which could not be made where the disk is read only.
+    uri = f"{source.absolute().as_uri()}?mode=ro&immutable=1"
     try:
-        with contextlib.closing(
-            sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
-        ) as connection:
+        with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
             (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             connection.execute("SELECT id FROM events LIMIT 1")
     except sqlite3.DatabaseError as error:
