@@ -11,7 +11,7 @@ from pathlib import Path
 
 from culture.config import loader, paths
 from culture.config.ircd import IrcdConfig
-from culture.errors import UsageError
+from culture.errors import NotAllowedError, UsageError
 from culture.store.accounts import FILE, Accounts
 from culture.systemd.journal import tell_journal
 
@@ -42,7 +42,10 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"accounts {options.action} {wrong}", hint="culturectl accounts --help")
     config_file = (options.config or paths.config_file("ircd.yaml", os.environ)).absolute()
     config = loader.load(config_file, IrcdConfig)
-    accounts = Accounts(paths.server_state_dir(config.state_dir, config_file, os.environ) / FILE)
+    try:
+        accounts = Accounts(paths.server_state_dir(config.state_dir, config_file, os.environ) / FILE)
+    except NotAllowedError as error:
+        raise NotAllowedError(str(error), hint="sudo !!") from None
     _ACTIONS[options.action](accounts, options)
     return 0
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from culture.config import loader, paths
 from culture.config.ircd import IrcdConfig
-from culture.errors import UsageError
+from culture.errors import NotAllowedError, UsageError
 from culture.store.history import keeping
-from culture.store.history.archive import DIRECTORY
+from culture.store.history.archive import DIRECTORY, FILE
 
 _WITH_FILE = ("backup", "restore")
 
@@ -43,7 +43,12 @@ def configured(options: argparse.Namespace) -> tuple[IrcdConfig, Path]:
     """The server's configuration, and where its history is."""
     config_file = (options.config or paths.config_file("ircd.yaml", os.environ)).absolute()
     config = loader.load(config_file, IrcdConfig)
-    return config, paths.server_state_dir(config.state_dir, config_file, os.environ) / DIRECTORY
+    directory = paths.server_state_dir(config.state_dir, config_file, os.environ) / DIRECTORY
+    try:
+        (directory / FILE).exists()
+    except PermissionError as error:
+        raise NotAllowedError(f"'{error.filename}' is not yours", hint="sudo !!") from None
+    return config, directory
 
 
 def _check(directory: Path, options: argparse.Namespace) -> int:

@@ -99,5 +99,7 @@ def _create(path: Path) -> None:
                     os.fchown(made, owner.st_uid, owner.st_gid)
             finally:
                 os.close(made)
+    except PermissionError as error:
+        raise NotAllowedError(f"cannot use '{path}': {error.strerror}") from None
     except OSError as error:
-        raise NotAllowedError(f"cannot make '{path}': {error.strerror}") from None
+        raise UnavailableError(f"cannot make '{path}': {error.strerror}") from None
