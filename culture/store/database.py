@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from culture.errors import NotAllowedError, TemporaryError, UnavailableError
 
@@ -14,6 +16,9 @@ FOR_THE_OWNER = 0o600
 BUSY_S = 10.0
 """How long one process waits for another that is writing."""
 BUSY_PAUSE_S = 0.01
+ROOM_BYTES = 65536
+"""With less on the disk, nothing can be written; an index of the log alone has half of it."""
+Journal = Literal["WAL", "DELETE"]
 
 
 @contextlib.contextmanager
@@ -28,7 +33,7 @@ def transaction(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Waits for no writer. What SQLite cannot do is told as an error of ours."""
+    """What SQLite cannot do is told as an error of ours."""
     try:
         connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
         try:
@@ -39,18 +44,25 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
             raise TemporaryError(f"'{path}' is busy") from None
-        raise UnavailableError(f"cannot use '{path}': {error}") from None
+        raise _unavailable(path, error) from None
     except sqlite3.DatabaseError as error:
-        raise UnavailableError(f"cannot use '{path}': {error}") from None
+        raise _unavailable(path, error) from None
 
 
-def _keep_a_log(path: Path) -> None:
+def _unavailable(path: Path, error: sqlite3.DatabaseError) -> UnavailableError:
+    """SQLite calls it an I/O error when there is no room for the files that it puts beside this one."""
+    is_io = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_IOERR
+    is_full = is_io and shutil.disk_usage(path.parent).free < ROOM_BYTES
+    return UnavailableError(f"cannot use '{path}': {'the disk is full' if is_full else error}")
+
+
+def _choose_journal(path: Path, journal: Journal) -> None:
     """SQLite does not wait by itself while somebody else does the same."""
     deadline = time.monotonic() + BUSY_S
     with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S)) as connection:
         while True:
             try:
-                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute(f"PRAGMA journal_mode = {journal}")
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
@@ -59,13 +71,17 @@ def _keep_a_log(path: Path) -> None:
                 return
 
 
-def prepare(path: Path, migrations: Path = MIGRATIONS) -> None:
-    """Makes the file where there is none, and runs the migrations that it has not seen."""
+def prepare(path: Path, migrations: Path = MIGRATIONS, *, journal: Journal = "WAL") -> None:
+    """Makes the file where there is none, and runs the migrations that it has not seen.
+
+    With `DELETE`, reading makes no files beside it, for which a full disk has no room, and may wait for a
+    writer.
+    """
     _create(path)
     try:
-        _keep_a_log(path)
+        _choose_journal(path, journal)
     except sqlite3.DatabaseError as error:
-        raise UnavailableError(f"cannot use '{path}': {error}") from None
+        raise _unavailable(path, error) from None
     with transaction(path) as connection:
         (done,) = connection.execute("PRAGMA user_version").fetchone()
         for script in sorted(migrations.glob("*.sql")):

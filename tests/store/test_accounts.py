@@ -1,5 +1,6 @@
 """Accounts at rest: made, verified, changed, and shared by processes."""
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -10,7 +11,7 @@ import pytest
 
 from culture.errors import NoInputError, UnavailableError, UsageError
 from culture.store.accounts import AccountExistsError, Accounts
-from culture.store.database import transaction
+from culture.store.database import prepare, reading, transaction
 from culture.store.passwords import (
     Cost,
     format_scram,
@@ -51,6 +52,38 @@ def test_what_cannot_be_typed_is_refused(accounts: Accounts, name: str, password
     with pytest.raises(UsageError):
         accounts.add(name, password)
     assert accounts.list() == []
+
+
+def test_on_a_full_disk_people_log_in_and_the_server_starts(small_disk: Path):
+    path = small_disk / "accounts.db"
+    accounts = Accounts(path, cost=CHEAP)
+    accounts.add("ori", "sesame")
+    fill(small_disk)
+    assert accounts.verify("ori", "sesame") == "ori"
+    assert Accounts(path, cost=CHEAP).find("bo") is None
+    with pytest.raises(UnavailableError, match="disk is full"):
+        accounts.add("bo", "pencil")
+
+
+def test_a_full_disk_is_called_that_where_sqlite_has_another_word(small_disk: Path):
+    prepare(small_disk / "other.db")
+    fill(small_disk)
+    with pytest.raises(UnavailableError, match=r"cannot use '.*/other.db': the disk is full"):
+        prepare(small_disk / "other.db")
+
+
+def test_a_file_with_a_log_beside_it_is_taken_over(tmp_path: Path):
+    prepare(tmp_path / "accounts.db", journal="WAL")
+    accounts = Accounts(tmp_path / "accounts.db", cost=CHEAP)
+    accounts.add("ori", "sesame")
+    with reading(tmp_path / "accounts.db") as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def fill(disk: Path) -> None:
+    with (disk / "ballast").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(b"x" * 4096):
+            pass
 
 
 def test_a_password_is_changed_and_an_account_removed(accounts: Accounts):
@@ -94,9 +127,8 @@ def test_a_file_that_is_no_database_is_an_error_of_ours(tmp_path: Path):
         Accounts(tmp_path / "accounts.db")
 
 
-def test_tables_are_strict_and_the_journal_is_written_ahead(accounts: Accounts, tmp_path: Path):
+def test_tables_are_strict(accounts: Accounts, tmp_path: Path):
     database = sqlite3.connect(tmp_path / "state" / "accounts.db")
-    assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     tables = database.execute("SELECT name, strict FROM pragma_table_list WHERE name NOT LIKE 'sqlite%'")
     assert {strict for _, strict in tables.fetchall()} == {1}
     database.close()
@@ -141,6 +173,6 @@ def test_what_root_makes_belongs_to_the_user_of_the_server(tmp_path: Path):
     with transaction(tmp_path / "accounts.db") as database:
         database.execute("INSERT INTO secrets VALUES ('x', x'00')")
         files = list(tmp_path.iterdir())
-        assert len(files) == 3
+        assert len(files) == 2
         assert {(file.stat().st_uid, file.stat().st_gid) for file in files} == {(nobody, nobody)}
     assert accounts.list() == []
