@@ -76,11 +76,21 @@ def test_after_registration_there_is_no_second_one():
     assert client.numerics() == ["462", "462"]
 
 
-@pytest.mark.parametrize("nick", ["ori", "thor-ori", "spark-", "spark", "sparkx-ori"])
-def test_a_nick_needs_the_prefix_of_its_host(nick: str):
+@pytest.mark.parametrize(
+    ("nick", "name"),
+    [
+        ("ori", "ori"),
+        ("thor-ori", "ori"),
+        ("thor-claude-2", "claude-2"),
+        ("spark-", "spark-"),
+        ("spark", "spark"),
+        ("sparkx-ori", "ori"),
+    ],
+)
+def test_a_nick_needs_the_prefix_of_its_host(nick: str, name: str):
     client = Network().connect()
     client.send(f"NICK {nick}")
-    assert client.lines() == [f":spark 432 * {nick} :Nicks on this host begin with spark-; try spark-{nick}"]
+    assert client.lines() == [f":spark 432 * {nick} :Nicks on this host begin with spark-; try spark-{name}"]
 
 
 def test_the_prefix_is_compared_without_case_and_of_a_dotted_name_the_first_part():

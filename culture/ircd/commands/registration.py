@@ -122,7 +122,11 @@ def _check_nick(ircd: Ircd, session: Session, new: str) -> None:
         raise Refusal(ERR_ERRONEUSNICKNAME, new, "Erroneous nickname")
     if ircd.config.nick_policy == "prefixed" and not has_prefix(new, ircd.name):
         prefix = nick_prefix(ircd.name)
-        raise Refusal(ERR_ERRONEUSNICKNAME, new, f"Nicks on this host begin with {prefix}; try {prefix}{new}")
+        # What stands before the first dash is mostly the name of another host.
+        name = new.partition("-")[2] or new
+        raise Refusal(
+            ERR_ERRONEUSNICKNAME, new, f"Nicks on this host begin with {prefix}; try {prefix}{name}"
+        )
     if fold(new) in map(fold, all_hosts(ircd)):
         raise Refusal(ERR_ERRONEUSNICKNAME, new, "That is the name of a server")
     if ircd.state.find_user(new) not in (None, session.user):
