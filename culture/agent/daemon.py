@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from culture.agent import status
 from culture.agent.alerts import Alert, Kind
@@ -38,6 +38,10 @@ from culture.errors import CultureError
 from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import State
 from culture.store.agent.spending import Use
+
+PATIENCE_S: Final = 20.0
+"""How long to wait for the server before being ready without it. A boot waits until we are ready, and so does
+whoever typed `systemctl start`; a server that boots with us is there within seconds, or somebody must act."""
 
 
 class AgentDaemon:
@@ -125,6 +129,8 @@ class AgentDaemon:
         self._ended: asyncio.Future[CultureError | None] = asyncio.get_running_loop().create_future()
         self._tasks: asyncio.TaskGroup | None = None
         self._is_started = False
+        # Why it is not on IRC; empty while it is.
+        self._absence = f"connecting to {address}"
         self._context: float | None = None
         self._last_error = ""
 
@@ -133,12 +139,18 @@ class AgentDaemon:
         """Whether a restart would be no better. Having no server is not our fault, and we keep trying."""
         return self._client.is_healthy
 
-    async def run(self, on_ready: Callable[[], None], on_stop: Callable[[], None] = lambda: None) -> None:
-        """Raises what ended it, unless that was `stop`."""
+    async def run(
+        self,
+        on_ready: Callable[[], None],
+        on_stop: Callable[[], None] = lambda: None,
+        *,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        """Raises what ended it, unless that was `stop`. If patience runs out, ready is told twice."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             irc = tasks.create_task(self._or_end(self._client.run()))
-            work = tasks.create_task(self._or_end(self._work(on_ready)))
+            work = tasks.create_task(self._or_end(self._work(on_ready, patience_s)))
             why = await self._ended
             on_stop()
             # First, so that a backend that is just being started is not started behind our back.
@@ -159,10 +171,15 @@ class AgentDaemon:
         except CultureError as error:
             self.stop(error)
 
-    async def _work(self, on_ready: Callable[[], None]) -> None:
-        self._on_status(f"connecting to {self._client.address}")
-        await self._registered.wait()
+    async def _work(self, on_ready: Callable[[], None], patience_s: float) -> None:
+        self._on_status(self.status())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._registered.wait(), patience_s)
         await self._ipc.start(self._ipc_socket)
+        if not self._registered.is_set():
+            # The status says why it is not on IRC.
+            on_ready()
+            await self._registered.wait()
         self._on_status(f"starting {self._config.agent}")
         if self._supervisor is not None:
             await self._supervisor.start()
@@ -201,6 +218,8 @@ class AgentDaemon:
                 self._ears.received(event)
             case Registered(nick, server):
                 self._story.connected(server, self._client.address, nick)
+                self._absence = ""
+                self._tell_status()
                 self._ears.connected()
                 assert self._tasks is not None
                 self._tasks.create_task(self._or_end(self._hear_what_was_missed()))
@@ -231,7 +250,8 @@ class AgentDaemon:
     def _went_down(self, why: CultureError, wait_s: float) -> None:
         self._answering.cut_off()
         self._story.connection_lost(self._client.address, why, wait_s)
-        self._on_status(f"not connected: {why}; trying again in {wait_s:.0f} s")
+        self._absence = f"not connected: {why}; trying again in {wait_s:.0f} s"
+        self._on_status(self.status())
 
     # What comes from the backend
 
@@ -328,6 +348,7 @@ class AgentDaemon:
             self._client.channels(),
             str(self._client.address),
             self._file.queue.count(State.QUEUED),
+            absence=self._absence,
             paused=self._upkeep.paused_because,
             held_back=self._answering.held_back_by,
         )

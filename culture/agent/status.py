@@ -11,8 +11,17 @@ _DONE_SHOWN: Final = 20
 
 
 def describe(
-    turns: Turns, channels: Sequence[str], address: str, waiting: int, paused: str = "", held_back: str = ""
+    turns: Turns,
+    channels: Sequence[str],
+    address: str,
+    waiting: int,
+    absence: str = "",
+    paused: str = "",
+    held_back: str = "",
 ) -> str:
+    """`absence` is why it is not on IRC, which comes first: nothing that it does is heard by anyone."""
+    if absence:
+        return absence + _waiting(waiting)
     if paused:
         return f"paused: {paused}{_waiting(waiting)}"
     if turns.current:

@@ -68,7 +68,6 @@ class Upkeep:
         """Starts the backend again whenever it has ended."""
         while True:
             await self._is_wanted.wait()
-            self._is_wanted.clear()
             await asyncio.sleep(self._delay_s)
             try:
                 await self._start()
@@ -119,6 +118,7 @@ class Upkeep:
 
     async def _start(self) -> None:
         """With a runner of its own each time, so that nothing of the last one is left in it."""
+        self._is_wanted.clear()
         runner = self._make_runner(self.session_id)
         runner.on_message = self._said
         runner.on_exit = lambda code: self._exited(runner, code)

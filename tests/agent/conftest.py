@@ -14,7 +14,7 @@ from support.irc import Plain, connected
 from support.program import Program
 
 from culture.agent.contract import AgentRunnerBase, Message, SupervisorBase
-from culture.agent.daemon import AgentDaemon
+from culture.agent.daemon import PATIENCE_S, AgentDaemon
 from culture.agent.gate import Gate
 from culture.config.address import Address, TcpAddress, UnixAddress
 from culture.config.agents import AgentConfig, TurnsConfig
@@ -164,6 +164,7 @@ class Agent:
         self.start_error: CultureError | None = None
         self.statuses: list[str] = []
         self.is_ready = False
+        self.patience_s = PATIENCE_S
         self.listener = open_listener(UnixAddress(str(self.socket)), unix_mode=FOR_THE_OWNER)
         self.file = AgentFile(state or home / nick)
         self.daemon = AgentDaemon(
@@ -208,7 +209,7 @@ class Agent:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["asyncio.Task[None]"]:
-        task = self._task = asyncio.create_task(self.daemon.run(self._ready))
+        task = self._task = asyncio.create_task(self.daemon.run(self._ready, patience_s=self.patience_s))
         try:
             yield task
         finally:

@@ -5,6 +5,7 @@ import json
 import logging
 
 import pytest
+from support.cable import cable
 from support.irc import connected
 
 from culture.config.address import TcpAddress
@@ -193,3 +194,39 @@ async def test_without_a_server_it_says_so_and_goes_on_trying(make_agent, eventu
         )
         assert agent.daemon.is_alive
         assert not agent.is_ready
+
+
+async def test_whoever_waits_until_it_is_ready_does_not_wait_for_ever_for_a_server(
+    ircd, make_agent, eventually
+):
+    async with cable(ircd.port) as wire:
+        address = TcpAddress("127.0.0.1", wire.port)
+        agent = make_agent("spark-claude", address)
+        agent.patience_s = 0.01
+        wire.carries_up = False
+        async with agent.running():
+            await eventually(lambda: agent.is_ready)
+            assert (agent.daemon.status(), agent.runners) == (f"connecting to {address}", [])
+            assert (await request(agent, type="status"))["data"]["screen"]["connected"] is False
+
+            wire.cut()
+            await eventually(lambda: agent.daemon.status().startswith("not connected: "))
+            await eventually(lambda: agent.statuses[-1] == f"idle in #general on {address}")
+            assert len(agent.runners) == 1
+
+
+async def test_one_that_is_resumed_before_it_is_on_irc_gets_one_backend(ircd, make_agent, eventually):
+    async with cable(ircd.port) as wire:
+        agent = make_agent("spark-claude", TcpAddress("127.0.0.1", wire.port))
+        agent.patience_s = 0.01
+        wire.carries_up = False
+        async with agent.running():
+            await eventually(lambda: agent.is_ready)
+            await request(agent, type="pause", why="by hand")
+            assert (await request(agent, type="resume"))["ok"]
+            wire.cut()
+            async with connected(ircd.port, "spark-ori", "#general") as ori:
+                await eventually(lambda: "#general" in agent.channels)
+                ori.send("PRIVMSG #general :@spark-claude hello")
+                await eventually(lambda: agent.prompts)
+            assert len(agent.runners) == 1

@@ -113,5 +113,6 @@ def test_the_status_tells_it_all_in_a_line(turns, clock):
     clock.now += 2
     turns.end("overloaded")
     assert status() == "idle in #general, #ops on 127.0.0.1:6667; 2 turns, last failed after 2.0 s"
+    assert status(1, absence="not connected: gone", paused="by hand") == "not connected: gone; 1 waiting"
     assert status(3, held_back="no budget is left") == "held back: no budget is left; 3 waiting"
     assert status(3, paused="3 crashes") == "paused: 3 crashes; 3 waiting"
