@@ -65,7 +65,7 @@ def test_a_backup_is_whole_while_the_server_writes_and_can_be_restored(place: Pl
     archive.append([said("later")])
     busy = place.type("history", "restore", str(copy))
     assert busy.returncode == 75
-    assert busy.stderr.endswith("hint: systemctl stop culture.target\n")
+    assert busy.stderr.endswith("hint: systemctl stop culture.target culture-ircd\n")
     archive.close()
     (place.directory / "vectors").write_bytes(b"of other events")
     done = place.type("history", "restore", str(copy))

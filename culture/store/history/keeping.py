@@ -86,7 +86,7 @@ def restore(directory: Path, source: Path) -> Path:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         held = lock(directory)
     except TemporaryError as error:
-        raise TemporaryError(str(error), hint="systemctl stop culture.target") from None
+        raise TemporaryError(str(error), hint="systemctl stop culture.target culture-ircd") from None
     except OSError as error:
         raise UnavailableError(f"cannot write to '{directory}': {error.strerror}") from None
     fresh = directory / "restoring"
