@@ -6,7 +6,7 @@ CultureError                 70  a bug of ours
 ├── UnavailableError         69  something we need cannot be had (a port, a program, a server)
 ├── TemporaryError           75  the same again later may work
 ├── NotAllowedError          77  the system or a rule says no
-└── ConfigError              78  a configuration file is wrong; carries every problem found
+└── ConfigError              78  a configuration is wrong, or what it names is missing; carries every problem
 """
 
 import contextlib

@@ -34,6 +34,10 @@ class AgentRunnerBase(ABC):
     on_exit: Callable[[int], Awaitable[None]] | None = None
 
     @abstractmethod
+    def look_for_program(self) -> None:
+        """Raises UnavailableError if what `start` would run is not on this host. May take seconds."""
+
+    @abstractmethod
     async def start(self, initial_prompt: str = "") -> None:
         """Returns when prompts are taken. Raises what keeps the backend from starting.
 

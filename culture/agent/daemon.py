@@ -142,7 +142,7 @@ class AgentDaemon:
     async def run(
         self,
         on_ready: Callable[[], None],
-        on_stop: Callable[[], None] = lambda: None,
+        on_stop: Callable[[str], None] = lambda why: None,
         *,
         patience_s: float = PATIENCE_S,
     ) -> None:
@@ -152,7 +152,7 @@ class AgentDaemon:
             irc = tasks.create_task(self._or_end(self._client.run()))
             work = tasks.create_task(self._or_end(self._work(on_ready, patience_s)))
             why = await self._ended
-            on_stop()
+            on_stop("stopping" if why is None else f"ending: {why}")
             # First, so that a backend that is just being started is not started behind our back.
             work.cancel()
             await asyncio.wait([work])

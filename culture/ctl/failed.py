@@ -20,7 +20,11 @@ from culture.systemd.credentials import read_credential
 
 PATIENCE_S: Final = 20.0
 # Those that are not tried again (sysexits), as a person would say it.
-_MEANINGS: Final = {"64": "a wrong command line", "77": "not allowed", "78": "a wrong configuration"}
+_MEANINGS: Final = {
+    "64": "a wrong command line",
+    "77": "not allowed",
+    "78": "a wrong configuration, or no program to run",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -27,6 +27,7 @@ from culture.client.connection import tls_of
 from culture.commandline import Parser, daemon_parser
 from culture.config import loader, paths
 from culture.config.agents import AgentConfig, AgentsConfig, find_agent
+from culture.errors import ConfigError, Problem, UnavailableError
 from culture.net.listeners import FOR_THE_OWNER, listening
 from culture.rehearsal.environment import REHEARSING
 from culture.store.agent.file import AgentFile
@@ -64,8 +65,7 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
     interval_s = watchdog_interval_s(os.environ, os.getpid())
     passwords = Passwords(_secret(config.server.password_credential), _secret(agent.account_credential))
     spec = _session_spec(agent, str(config.server.address), Path(listener.getsockname()))
-    # One that cannot run is not told to the network first.
-    BACKENDS[agent.agent](spec)
+    _check_backend(agent, spec)
     daemon = AgentDaemon(
         agent,
         config.server.address,
@@ -86,11 +86,18 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         asyncio.get_running_loop().add_signal_handler(number, daemon.stop)
     watchdog = asyncio.create_task(keep_alive(notifier, interval_s, lambda: daemon.is_alive))
     try:
-        await daemon.run(
-            on_ready=lambda: notifier.ready(daemon.status()), on_stop=lambda: notifier.stopping("stopping")
-        )
+        await daemon.run(on_ready=lambda: notifier.ready(daemon.status()), on_stop=notifier.stopping)
     finally:
         watchdog.cancel()
+
+
+def _check_backend(agent: AgentConfig, spec: SessionSpec) -> None:
+    """One that cannot run is not told to the network first."""
+    try:
+        BACKENDS[agent.agent](spec).look_for_program()
+    except UnavailableError as error:
+        # Only a person can install it, and who restarts an agent until then fills its channels.
+        raise ConfigError([Problem(f"agent '{agent.nick}'", str(error), error.hint)]) from None
 
 
 def _session_spec(agent: AgentConfig, server: str, listener: Path) -> SessionSpec:

@@ -91,6 +91,8 @@ class HandRunner(AgentRunnerBase):
         self.obeys = True
         self.is_up = False
 
+    def look_for_program(self) -> None: ...
+
     async def start(self, initial_prompt: str = "") -> None:
         if self.start_error is not None:
             raise self.start_error
@@ -207,9 +209,12 @@ class Agent:
     def _ready(self) -> None:
         self.is_ready = True
 
+    async def _run(self) -> None:
+        await self.daemon.run(self._ready, self.statuses.append, patience_s=self.patience_s)
+
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["asyncio.Task[None]"]:
-        task = self._task = asyncio.create_task(self.daemon.run(self._ready, patience_s=self.patience_s))
+        task = self._task = asyncio.create_task(self._run())
         try:
             yield task
         finally:

@@ -210,6 +210,24 @@ async def test_it_tells_the_service_manager_what_it_does(ircd, model, home):
 
 
 @pytest.mark.parametrize(
+    ("kind", "said", "hint"),
+    [
+        ("claude", "the Claude Code program 'missing'", "npm install -g @anthropic-ai/claude-code"),
+        ("codex", "the program 'missing'", "npm install -g @openai/codex"),
+    ],
+)
+async def test_without_its_program_it_ends_unseen_and_says_what_to_type(ircd, ori, home, kind, said, hint):
+    config = configure(home, ircd.port, agent=kind, command="[missing]")
+    agent = Program("culture.daemons.agent", "spark-claude", "--config", config, home=home)
+
+    assert await agent.ends() == 78
+    assert f"agent 'spark-claude': {said} is not on PATH\nhint: {hint}\n" in agent.said()
+    ori.send("PING x")
+    await ori.until("PONG")
+    assert not [line for line in ori.seen if line.startswith(":spark-claude!")]
+
+
+@pytest.mark.parametrize(
     ("config", "nick", "status", "said"),
     [
         ("agents: [{nick: spark-claude, chanels: []}]", "spark-claude", 78, "unknown key 'chanels'"),

@@ -183,6 +183,8 @@ async def test_a_nick_that_the_server_refuses_ends_the_daemon(make_agent):
         with pytest.raises(NotAllowedError, match="does not take the nick 'thor-claude'"):
             async with asyncio.timeout(10):
                 await running
+    assert agent.statuses[-1].startswith("ending: ")
+    assert "does not take the nick 'thor-claude'" in agent.statuses[-1]
 
 
 async def test_without_a_server_it_says_so_and_goes_on_trying(make_agent, eventually):

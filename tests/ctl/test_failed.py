@@ -16,7 +16,10 @@ from culture.errors import NotAllowedError, UnavailableError
 @pytest.mark.parametrize(
     ("env", "why"),
     [
-        ({"MONITOR_EXIT_STATUS": "78", "MONITOR_SERVICE_RESULT": "exit-code"}, "a wrong configuration"),
+        (
+            {"MONITOR_EXIT_STATUS": "78", "MONITOR_SERVICE_RESULT": "exit-code"},
+            "a wrong configuration, or no program to run",
+        ),
         ({"MONITOR_EXIT_STATUS": "9", "MONITOR_SERVICE_RESULT": "signal"}, "signal 9"),
         ({}, "it did not say why"),
     ],

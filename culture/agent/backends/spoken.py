@@ -80,8 +80,11 @@ class SpokenRunner(AgentRunnerBase):
     def session_id(self) -> str | None:
         return self._life.session.id if self._life else None
 
+    def look_for_program(self) -> None:
+        _find(self._speaker, self._env().get("PATH"))
+
     async def start(self, initial_prompt: str = "") -> None:
-        env = {**os.environ, **self._spec.env, **self._speaker.env}
+        env = self._env()
         found = _find(self._speaker, env.get("PATH"))
         program = await Program.start((found, *self._speaker.command[1:]), self._spec.directory, env)
         session = self._speaker.converse(program, self._tell)
@@ -97,6 +100,9 @@ class SpokenRunner(AgentRunnerBase):
         self._life = _Life(program, session, task)
         if initial_prompt:
             await self.send_prompt(initial_prompt)
+
+    def _env(self) -> dict[str, str]:
+        return {**os.environ, **self._spec.env, **self._speaker.env}
 
     async def _open(self, program: Program, session: Conversation) -> None:
         try:

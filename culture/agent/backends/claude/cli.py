@@ -9,7 +9,7 @@ from typing import Final
 
 import claude_agent_sdk
 
-from culture.errors import UnavailableError
+from culture.errors import TemporaryError, UnavailableError
 
 # Older ones do not know the mark for verbatim prompts and would run what stands in them.
 OLDEST: Final = (2, 1, 248)
@@ -38,7 +38,9 @@ def find_cli(env: Mapping[str, str], command: Sequence[str] = (), bundled: Path 
 def _version(cli: str) -> tuple[int, ...]:
     try:
         answer = subprocess.run([cli, "--version"], capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired as error:
+        raise TemporaryError(f"'{cli}' did not tell its version within {error.timeout:.0f} s") from None
+    except OSError as error:
         raise UnavailableError(f"cannot run '{cli}': {error}", hint=_INSTALL) from None
     found = re.match(r"(\d+)\.(\d+)\.(\d+)", answer.stdout)
     return tuple(map(int, found.groups())) if found else ()

@@ -67,8 +67,11 @@ class ClaudeRunner(AgentRunnerBase):
     def session_id(self) -> str | None:
         return self._session_id
 
+    def look_for_program(self) -> None:
+        self._find_cli()
+
     async def start(self, initial_prompt: str = "") -> None:
-        cli = await asyncio.to_thread(find_cli, os.environ, self._spec.command)
+        cli = await asyncio.to_thread(self._find_cli)
         self._mark = self._new_id()
         self._last_words.clear()
         with contextlib.ExitStack() as unless_started:
@@ -88,6 +91,9 @@ class ClaudeRunner(AgentRunnerBase):
         ]
         if initial_prompt:
             await self.send_prompt(initial_prompt)
+
+    def _find_cli(self) -> Path:
+        return find_cli(os.environ, self._spec.command)
 
     async def _resumed(self, options: ClaudeAgentOptions) -> ClaudeSDKClient | None:
         """None if there is nothing to go on with, or the CLI does not know it."""
