@@ -5,7 +5,7 @@ import json
 import os
 from typing import Any, Final
 
-from culture.agent.backends.programs import WANTED, Wanted, find
+from culture.agent.backends.programs import WANTED, Wanted, find, how_to_install
 from culture.commandline import columns
 from culture.config import paths
 
@@ -33,7 +33,7 @@ def _row(wanted: Wanted) -> dict[str, Any]:
         "program": wanted.program,
         "path": str(found.path) if found else None,
         "version": found.version or None if found else None,
-        "install": wanted.install,
+        "install": how_to_install(wanted, [paths.VENDOR]),
     }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from culture.agent.backends.programs import WANTED, Wanted, find
+from culture.agent.backends.programs import WANTED, Wanted, find, how_to_install
 from culture.agent.backends.table import BACKENDS
 from culture.ctl.main import run
 
@@ -79,6 +79,21 @@ def test_claude_is_the_one_that_its_sdk_brings(tmp_path):
     found = find(Wanted("claude", "claude", ""), "", [tmp_path])
 
     assert (found.path, found.version) == (bundled, "2.1.325")
+
+
+def test_with_its_sdk_and_no_program_claude_lacks_the_program(tmp_path):
+    [claude] = (wanted for wanted in WANTED if wanted.agent == "claude")
+    (tmp_path / "claude_agent_sdk").mkdir()
+
+    assert find(claude, "", [tmp_path]) is None
+    assert how_to_install(claude, [tmp_path]) == "npm install -g @anthropic-ai/claude-code"
+
+
+def test_without_its_sdk_claude_lacks_that_first(monkeypatch):
+    [claude] = (wanted for wanted in WANTED if wanted.agent == "claude")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    assert how_to_install(claude).startswith("apt install culture-claude")
 
 
 def test_a_program_that_does_not_tell_its_version_is_there_all_the_same(tmp_path):

@@ -15,7 +15,9 @@ from culture.agent.backends.codex import settings as codex
 from culture.agent.backends.copilot import runner as copilot
 
 VERSION_TIMEOUT_S: Final = 30.0
-INSTALL_CLAUDE: Final = "apt install culture-claude, or pip install 'culture[claude]'"
+INSTALL_CLAUDE: Final = "npm install -g @anthropic-ai/claude-code"
+INSTALL_CLAUDE_SDK: Final = "apt install culture-claude, or pip install 'culture[claude]'"
+_CLAUDE_SDK: Final = "claude_agent_sdk"
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
 
 
@@ -47,7 +49,7 @@ WANTED: Final = (
 def find(wanted: Wanted, path: str | None, modules: Iterable[Path] = ()) -> Found | None:
     """`modules` are directories with Python packages besides those that this program sees."""
     if wanted.agent == "claude":
-        package = _package("claude_agent_sdk", modules)
+        package = _package(_CLAUDE_SDK, modules)
         if package is None:
             # The program alone will not do.
             return None
@@ -56,6 +58,13 @@ def find(wanted: Wanted, path: str | None, modules: Iterable[Path] = ()) -> Foun
             return Found(bundled, _asked(bundled))
     found = shutil.which(wanted.program, path=path)
     return Found(Path(found), _written(Path(found).resolve()) or _asked(Path(found))) if found else None
+
+
+def how_to_install(wanted: Wanted, modules: Iterable[Path] = ()) -> str:
+    """What to type first: claude needs its SDK, which may bring the program."""
+    if wanted.agent == "claude" and _package(_CLAUDE_SDK, modules) is None:
+        return INSTALL_CLAUDE_SDK
+    return wanted.install
 
 
 def _package(name: str, modules: Iterable[Path]) -> Path | None:

@@ -6,7 +6,7 @@ from culture.agent.backends.acp import runner as acp
 from culture.agent.backends.codex import runner as codex
 from culture.agent.backends.codex import settings
 from culture.agent.backends.copilot import runner as copilot
-from culture.agent.backends.programs import INSTALL_CLAUDE
+from culture.agent.backends.programs import INSTALL_CLAUDE_SDK
 from culture.agent.contract import AgentRunnerBase, SessionSpec
 from culture.errors import UnavailableError
 
@@ -17,7 +17,7 @@ def _claude(spec: SessionSpec) -> AgentRunnerBase:
         from culture.agent.backends.claude.runner import ClaudeRunner
     except ModuleNotFoundError as error:
         missing = f"the Python module '{error.name}' is missing"
-        raise UnavailableError(missing, hint=INSTALL_CLAUDE) from None
+        raise UnavailableError(missing, hint=INSTALL_CLAUDE_SDK) from None
     return ClaudeRunner(spec)
 
 

@@ -9,13 +9,13 @@ from typing import Final
 
 import claude_agent_sdk
 
+from culture.agent.backends.programs import INSTALL_CLAUDE
 from culture.errors import TemporaryError, UnavailableError
 
 # Older ones do not know the mark for verbatim prompts and would run what stands in them.
 OLDEST: Final = (2, 1, 248)
 
 _BUNDLED: Final = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
-_INSTALL: Final = "npm install -g @anthropic-ai/claude-code"
 
 
 def find_cli(env: Mapping[str, str], command: Sequence[str] = (), bundled: Path = _BUNDLED) -> Path:
@@ -26,12 +26,14 @@ def find_cli(env: Mapping[str, str], command: Sequence[str] = (), bundled: Path 
     name = command[0] if command else "claude"
     found = shutil.which(name, path=env.get("PATH"))
     if found is None:
-        raise UnavailableError(f"the Claude Code program '{name}' is not on PATH", hint=_INSTALL)
+        raise UnavailableError(f"the Claude Code program '{name}' is not on PATH", hint=INSTALL_CLAUDE)
     version = _version(found)
     if version < OLDEST:
         told = ".".join(map(str, version)) or "unknown"
         oldest = ".".join(map(str, OLDEST))
-        raise UnavailableError(f"'{found}' has version {told}; at least {oldest} is needed", hint=_INSTALL)
+        raise UnavailableError(
+            f"'{found}' has version {told}; at least {oldest} is needed", hint=INSTALL_CLAUDE
+        )
     return Path(found)
 
 
@@ -41,6 +43,6 @@ def _version(cli: str) -> tuple[int, ...]:
     except subprocess.TimeoutExpired as error:
         raise TemporaryError(f"'{cli}' did not tell its version within {error.timeout:.0f} s") from None
     except OSError as error:
-        raise UnavailableError(f"cannot run '{cli}': {error}", hint=_INSTALL) from None
+        raise UnavailableError(f"cannot run '{cli}': {error}", hint=INSTALL_CLAUDE) from None
     found = re.match(r"(\d+)\.(\d+)\.(\d+)", answer.stdout)
     return tuple(map(int, found.groups())) if found else ()
