@@ -23,7 +23,7 @@ class Tokens:
             # An extra that few need, and that takes a while to load.
             import jwt
         except ImportError:
-            hint = "apt install python3-jwt python3-cryptography, or pip install 'culture[oidc]'"
+            hint = "apt install python3-jwt python3-cryptography, or in a checkout: pip install '.[oidc]'"
             raise UnavailableError("'oidc' needs PyJWT, which is not installed", hint=hint) from None
         self._jwt = jwt
         self._config = config

@@ -16,7 +16,7 @@ from culture.agent.backends.copilot import runner as copilot
 
 VERSION_TIMEOUT_S: Final = 30.0
 INSTALL_CLAUDE: Final = "npm install -g @anthropic-ai/claude-code"
-INSTALL_CLAUDE_SDK: Final = "apt install culture-claude, or pip install 'culture[claude]'"
+INSTALL_CLAUDE_SDK: Final = "apt install culture-claude, or in a checkout: pip install '.[claude]'"
 _CLAUDE_SDK: Final = "claude_agent_sdk"
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
 
