@@ -40,7 +40,8 @@ class Story:
     def caught_up(self, missed: int) -> None:
         if missed:
             told = fields("caught-up", nick=self._nick)
-            log.info("caught up with %d messages", missed, extra=told)
+            messages = "1 message" if missed == 1 else f"{missed} messages"
+            log.info("caught up with %s", messages, extra=told)
 
     def not_caught_up(self, why: CultureError) -> None:
         log.warning("what was said meanwhile is not known: %s", why, extra=fields(nick=self._nick))

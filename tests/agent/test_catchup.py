@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 
 import pytest
 from support.irc import connected
@@ -103,6 +104,29 @@ async def test_a_direct_message_that_nobody_read_is_found(ircd, ori, make_agent,
     async with second.running():
         await eventually(lambda: second.prompts == ["[IRC DM] <spark-ori> psst"])
         assert await read(second, "spark-ori") == ["psst"]
+
+
+async def test_a_direct_message_that_was_heard_is_not_told_as_missed(ori, make_agent, eventually, caplog):
+    caplog.set_level(logging.INFO)
+    first = make_agent("spark-claude")
+    async with first.running():
+        await eventually(first.is_present)
+        ori.send("PRIVMSG spark-claude :psst")
+        await eventually(lambda: first.prompts)
+        await first.runner.ends_turn()
+
+    second = make_agent("spark-claude")
+    async with second.running():
+        await eventually(second.is_present)
+    assert "caught up" not in caplog.text
+    await ori.until("QUIT")
+    ori.send("PRIVMSG #general :meanwhile", "PING x")
+    await ori.until("PONG")
+
+    third = make_agent("spark-claude")
+    async with third.running():
+        await eventually(third.is_present)
+    assert "caught up with 1 message\n" in caplog.text
 
 
 async def test_direct_messages_of_several_people_are_all_found(ircd, ori, make_agent, eventually):
