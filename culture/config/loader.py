@@ -21,7 +21,7 @@ from culture.config.rules import CHECK
 from culture.errors import ConfigError, NoInputError, Problem
 
 Model = TypeVar("Model")
-MOST: Final = 10**9
+MOST: Final = 10**10
 """Of anything: more than anybody needs, and not more than timers, dates and databases can reckon with."""
 _NO_TEXT: Final = re.compile(r"[\x00\ud800-\udfff]")
 """What YAML can write and no file name, no socket and no log can hold."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from culture.federation.numbers import format_number, parse_number
-from culture.protocol.happening import CROSSING, SOURCE_LENGTH, Happening
+from culture.protocol.happening import CROSSING, SEEN, SOURCE_LENGTH, SPOKEN, Happening
 from culture.protocol.line import Line, MalformedLine
 from culture.protocol.tags import escape_value
 
@@ -17,6 +17,7 @@ LATEST_MS: Final = 253_402_300_799_999
 
 _OF_LINES: Final = frozenset({"PRIVMSG", "NOTICE", "KNOWN", "MEMBERS"})
 """Events whose text may have several."""
+_TOLD_BY_ID: Final = SPOKEN | SEEN
 _NOT_IN_NAMES: Final = re.compile(r"[\x00-\x20\x7f]")
 _NOT_IN_LINES: Final = re.compile(r"[\r\n\0]")
 _NOT_IN_TEXTS: Final = re.compile(r"[\r\0]")
@@ -106,6 +107,8 @@ def _check(it: Happening) -> None:
     names = "".join((it.id, it.source, it.account or "", it.to, *(it.ends or ())))
     if _NOT_IN_NAMES.search(names) or ";" in it.id or len(it.source) > SOURCE_LENGTH:
         raise MalformedLine(f"no event: names of '{it.command}'")
+    if not it.id and it.command in _TOLD_BY_ID:
+        raise MalformedLine(f"no event: '{it.command}' without an id")
     lines = "".join((it.target, *it.params, *(channel for channel, _ in it.channels)))
     outside = _NOT_IN_TEXTS if it.command in _OF_LINES else _NOT_IN_LINES
     if _NOT_IN_LINES.search(lines) or outside.search(it.text):

@@ -109,11 +109,11 @@ def test_a_tag_makes_nothing_what_it_is_not(line: str, what: str):
     assert problems(f"name: x\n{line}\n") == [f"f.yaml:2: {what}"]
 
 
-@pytest.mark.parametrize("number", ["1000000001", "99999999999999999999999", "0x" + "f" * 5000, ".inf"])
+@pytest.mark.parametrize("number", ["10000000001", "99999999999999999999999", "0x" + "f" * 5000, ".inf"])
 def test_a_number_has_an_end(number: str):
     key = "ratio" if number == ".inf" else "size"
     (problem,) = problems(f"name: x\ninner: {{{key}: {number}}}\n")
-    assert problem == f"f.yaml:2: 'inner.{key}': {number} is too large: at most 1000000000"
+    assert problem == f"f.yaml:2: 'inner.{key}': {number} is too large: at most 10000000000"
 
 
 @pytest.mark.parametrize("value", ["!!bool foo", "!!timestamp foo", "!mine foo", "&x [*x]", "[!!int '']"])

@@ -70,7 +70,7 @@ def test_everything_that_is_missing_is_told_at_once(place: Place):
     assert told == [
         f"culture-ircd: credential 'way-in': is not in '{place.credentials}'",
         f"culture-ircd: credential 'watch': is not in '{place.credentials}'",
-        "culture-ircd: credential 'bytes': is not UTF-8",
+        "culture-ircd: credential 'bytes': is not UTF-8 at byte 0",
         "culture-ircd: tls: '/nowhere/crt' cannot be read: No such file or directory",
         "culture-ircd: skills: there is no 'no_such_module:Skill': No module named 'no_such_module'",
         "culture-ircd: skills: 'json:JSONDecoder' is no skill",

@@ -69,6 +69,8 @@ def test_the_time_of_an_event_stays_the_same_to_the_millisecond() -> None:
         "@o=spark;n=1.x;t=1;i=m :spark-ori PRIVMSG #ops :hi",
         "@o=spark;n=1.2;i=m :spark-ori PRIVMSG #ops :hi",
         "@n=1.2;t=1;i=m :spark-ori PRIVMSG #ops :hi",
+        "@o=spark;n=1.2;t=1;i :spark-ori PRIVMSG #ops :hi",
+        "@o=spark;n=1.2;t=1;i= :spark-ori JOIN #ops :",
         "@o=spark;n=1.2;t=1;i=m PRIVMSG #ops :hi",
         "@o=spark;n=1.2;t=1;i=m :spark-ori OPER #ops :hi",
         "@o=spark;n=1.2;t=1;i=m :spark-ori PRIVMSG",
