@@ -33,9 +33,10 @@ class AgentRunnerBase(ABC):
     # 0 after `stop`, or if the backend ended by itself in peace; anything else is a crash.
     on_exit: Callable[[int], Awaitable[None]] | None = None
 
-    @abstractmethod
     def look_for_program(self) -> None:
         """Raises UnavailableError if what `start` would run is not on this host. May take seconds."""
+        # Not every backend has one.
+        return
 
     @abstractmethod
     async def start(self, initial_prompt: str = "") -> None:

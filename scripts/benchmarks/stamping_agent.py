@@ -17,8 +17,6 @@ class Stamps(AgentRunnerBase):
         self._to = os.environ[STAMPS]
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 
-    def look_for_program(self) -> None: ...
-
     async def start(self, initial_prompt: str = "") -> None: ...
 
     async def stop(self) -> None:

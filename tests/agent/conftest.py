@@ -91,8 +91,6 @@ class HandRunner(AgentRunnerBase):
         self.obeys = True
         self.is_up = False
 
-    def look_for_program(self) -> None: ...
-
     async def start(self, initial_prompt: str = "") -> None:
         if self.start_error is not None:
             raise self.start_error

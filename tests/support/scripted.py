@@ -25,8 +25,6 @@ class ScriptedRunner(AgentRunnerBase):
         self._prompts: asyncio.Queue[str] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
 
-    def look_for_program(self) -> None: ...
-
     async def start(self, initial_prompt: str = "") -> None:
         self._prompts = asyncio.Queue()
         self._task = asyncio.create_task(self._run())
