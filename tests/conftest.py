@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from support.requirement import unable
 
 Value = TypeVar("Value")
 Eventually = Callable[..., Awaitable[Value]]
@@ -37,6 +38,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True, text=True, check=False
     )
     if mounted.returncode:
-        pytest.skip(f"cannot mount: {mounted.stderr.strip()}")
+        unable(f"no file system can be mounted: {mounted.stderr.strip()}")
     yield place
     subprocess.run(["umount", "--lazy", place], check=True)

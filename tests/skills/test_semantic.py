@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.history import Remembering, remembering
 from support.network import Client
+from support.requirement import unable
 
 from culture.skills.history.minilm import WIDTH, MiniLm, find_model
 from culture.skills.history.semantic import Encoder, Semantic
@@ -64,7 +65,7 @@ def encoder() -> MiniLm:
     pytest.importorskip("numpy", reason="culture[semantic] is not installed")
     model = find_model()
     if model is None:
-        pytest.skip("the model is not installed")
+        unable("the model is not installed")
     return MiniLm(model)
 
 

@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 from culture.config.address import TcpAddress
+from support.requirement import unable
 
 NGIRCD = """
 [Global]
@@ -106,7 +105,7 @@ def serve(name: str, home: Path) -> Iterator[Server]:
     program, *options = command(home)
     path = shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")
     if path is None:
-        pytest.skip(f"{name} is not installed")
+        unable(f"{name} is not installed")
     port = _free_port()
     (home / "conf").write_text(config.format(port=port, home=home))
     server = Server([path, *options], port, home / "output")

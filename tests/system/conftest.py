@@ -16,11 +16,11 @@ from typing import Any
 
 import claude_agent_sdk
 import pytest
+from support.requirement import unable
 from system.hostlab import rootfs
 from system.hostlab.disk import in_memory
 from system.hostlab.host import Host, booted
 from system.package import Debs, build, install
-from system.requirement import unable
 
 TOOLS = ("systemd-nspawn", "mmdebstrap", "nsenter", "systemd-analyze", "dpkg-deb", "tar", "ip", "nft")
 # The CLI is not part of the package: hosts get the one that the SDK of the tests brings.

@@ -4,8 +4,8 @@ import shutil
 import subprocess
 
 import pytest
+from support.requirement import unable
 from system.package import Debs
-from system.requirement import unable
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 

@@ -8,5 +8,5 @@ import pytest
 
 def unable(reason: str) -> NoReturn:
     if os.environ.get("CULTURE_REQUIRE_SYSTEM") == "1":
-        pytest.fail(f"system tests are required, but {reason}")
+        pytest.fail(f"all tests are required, but {reason}")
     pytest.skip(reason)
