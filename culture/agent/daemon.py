@@ -174,7 +174,8 @@ class AgentDaemon:
     async def _work(self, on_ready: Callable[[], None], patience_s: float) -> None:
         self._on_status(self.status())
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._registered.wait(), patience_s)
+            async with asyncio.timeout(patience_s):
+                await self._registered.wait()
         await self._ipc.start(self._ipc_socket)
         if not self._registered.is_set():
             # The status says why it is not on IRC.

@@ -76,7 +76,7 @@ class IpcServer:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, why: CultureError
     ) -> None:
         """In answer to the first request, so that whoever waits for it reads why."""
-        if line := await asyncio.wait_for(_next_line(reader), self._idle_s):
+        if line := await self._in_time(_next_line(reader)):
             answer, _ = await _answer(line, _refuse(why))
             await self._write(writer, answer, is_for_agent=False)
 
@@ -84,7 +84,7 @@ class IpcServer:
         reading = asyncio.ensure_future(_next_line(reader))
         answering: asyncio.Future[tuple[Json, bool]] | None = None
         try:
-            while (line := await asyncio.wait_for(reading, self._idle_s)) != b"":
+            while (line := await self._in_time(reading)) != b"":
                 if line is None:
                     too_long = UsageError(f"a request is at most {LINE_BYTES} bytes long")
                     await self._write(writer, refusal(None, too_long), is_for_agent=False)
@@ -101,6 +101,10 @@ class IpcServer:
             for task in (reading, answering):
                 if task is not None:
                     task.cancel()
+
+    async def _in_time(self, reading: Awaitable[bytes | None]) -> bytes | None:
+        async with asyncio.timeout(self._idle_s):
+            return await reading
 
     async def _write(self, writer: asyncio.StreamWriter, answer: Json, *, is_for_agent: bool) -> None:
         whispers = self._whispers.take() if is_for_agent else []

@@ -118,7 +118,8 @@ class Child:
         await end_all(lambda: ours_with(_MARK, self.service.name))
         with contextlib.suppress(TimeoutError):
             # Its last words, usually the reason why it ended.
-            await asyncio.wait_for(self._silent.wait(), 1.0)
+            async with asyncio.timeout(1.0):
+                await self._silent.wait()
         self._lines.close()
         if self._told.fileno() >= 0:
             # What it gave away just before it ended is kept all the same.

@@ -1,6 +1,7 @@
 """The HTTP server that speaks the wire formats: carries out what the script decided."""
 
 import asyncio
+import contextlib
 import socket
 import uuid
 from collections import deque
@@ -202,10 +203,9 @@ class Server:
         while (left := end - loop.time()) > 0 and not self._stopping.is_set():
             if http.transport is None or http.transport.is_closing():
                 return
-            try:
-                await asyncio.wait_for(self._stopping.wait(), min(left, _GONE_CHECK_S))
-            except TimeoutError:
-                continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(left, _GONE_CHECK_S)):
+                    await self._stopping.wait()
 
     async def _count_tokens(self, http: web.Request) -> web.Response:
         try:

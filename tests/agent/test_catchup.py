@@ -147,6 +147,22 @@ async def test_direct_messages_of_several_people_are_all_found(ircd, ori, make_a
         assert [row["text"] for row in rows if row["sender"] == "spark-bo"] == ["number 1", "number 3"]
 
 
+async def test_it_stops_also_at_the_moment_in_which_it_has_caught_up(ori, make_agent, eventually, caplog):
+    caplog.set_level(logging.INFO)
+    first = make_agent("spark-claude")
+    async with first.running():
+        await eventually(first.is_present)
+    await ori.until("QUIT")
+    ori.send("PRIVMSG #general :meanwhile", "PING x")
+    await ori.until("PONG")
+
+    second = make_agent("spark-claude")
+    caplog.handler.addFilter(lambda told: "caught up" in told.getMessage() and second.daemon.stop())
+    async with second.running() as task:
+        await asyncio.wait_for(task, 10)
+    assert not second.is_ready
+
+
 async def test_its_own_words_in_history_are_the_answer(ircd, ori, make_agent, eventually):
     first = make_agent("spark-claude")
     async with first.running():
