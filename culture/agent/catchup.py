@@ -21,6 +21,7 @@ MOST_PAGES: Final = 100
 """Of one conversation; who missed more than that will not read it all."""
 RETRIES_S: Final = (1.0, 2.0, 4.0)
 _TARGETS: Final = 1000
+_FOR_NOW: Final = "TEMPORARILY_UNAVAILABLE"
 # All direct messages have one mark: anyone can write to an agent, under any number of nicks.
 _DIRECT: Final = ""
 
@@ -83,7 +84,7 @@ class CatchUp:
         try:
             if self._client.can(Cap.CHATHISTORY):
                 # First, as its answer comes behind those to our JOINs.
-                nicks, since = await self._patiently(self._ask_for_nicks)
+                nicks, since = await self._nicks(failures)
                 await self._channels(passed, failures)
                 await self._direct(nicks, since, passed, failures)
         finally:
@@ -94,6 +95,13 @@ class CatchUp:
             raise failures[0]
         # The last direct message comes again, see `_ask_for_nicks`.
         return len(passed - {last.msgid} if last else passed)
+
+    async def _nicks(self, failures: list[CultureError]) -> tuple[list[str], str]:
+        try:
+            return await self._patiently(self._ask_for_nicks)
+        except CultureError as error:
+            failures.append(error)
+            return [], ""
 
     async def _channels(self, passed: set[str], failures: list[CultureError]) -> None:
         for channel in self._client.channels():
@@ -149,6 +157,9 @@ class CatchUp:
         since = _a_moment_before(self._not_too_old(mark).time)
         span = f"timestamp={since}", f"timestamp={format_time(self._wall_clock() + 86400)}"
         answers = await self._client.ask("CHATHISTORY", "TARGETS", *span, str(_TARGETS))
+        for answer in answers:
+            if isinstance(answer, Failed):
+                raise _error_of(answer, "who wrote meanwhile")
         lines = [told.line for told in answers if isinstance(told, Told)]
         targets = [line.param(1) for line in lines if line.command == "CHATHISTORY"]
         return [target for target in targets if not self._client.is_channel(target)], since
@@ -181,13 +192,11 @@ class CatchUp:
             match answer:
                 case Replayed(target, said) if fold(target) == fold(conversation):
                     return said
-                case Failed("CHATHISTORY", "TEMPORARILY_UNAVAILABLE", text):
-                    raise TemporaryError(f"history of '{conversation}': {text}")
-                case Failed("CHATHISTORY", _, text) if mark.msgid:
+                case Failed("CHATHISTORY", code) if mark.msgid and code != _FOR_NOW:
                     # It was taken back, or is too old to be known. Its time still says where to go on.
                     return await self._ask_for_page(conversation, Mark("", mark.time))
-                case Failed("CHATHISTORY", _, text):
-                    raise UnavailableError(f"history of '{conversation}': {text}")
+                case Failed("CHATHISTORY"):
+                    raise _error_of(answer, f"history of '{conversation}'")
         return ()
 
     def _release(self, passed: set[str]) -> None:
@@ -215,6 +224,11 @@ class CatchUp:
     def _now(self) -> str:
         """In the form of server-time, for servers that do not say when."""
         return format_time(self._wall_clock())
+
+
+def _error_of(failed: Failed, about: str) -> CultureError:
+    kind = TemporaryError if failed.code == _FOR_NOW else UnavailableError
+    return kind(f"{about}: {failed.text}")
 
 
 def _reference(mark: Mark) -> str:

@@ -5,8 +5,10 @@ import contextlib
 import logging
 
 import pytest
+from support.cable import cable
 from support.irc import connected
 
+from culture.config.address import TcpAddress
 from culture.config.agents import TurnsConfig
 from culture.errors import UnavailableError
 
@@ -145,6 +147,24 @@ async def test_direct_messages_of_several_people_are_all_found(ircd, ori, make_a
         rows = second.daemon.queue_rows()
         assert [row["said"] for row in rows] == sorted(row["said"] for row in rows)
         assert [row["text"] for row in rows if row["sender"] == "spark-bo"] == ["number 1", "number 3"]
+
+
+async def test_that_nobody_can_say_who_wrote_is_told_and_channels_are_read_all_the_same(
+    ircd, ori, make_agent, eventually, caplog
+):
+    first = make_agent("spark-claude")
+    async with first.running():
+        await eventually(first.is_present)
+    await ori.until("QUIT")
+    ori.send("PRIVMSG #general :@spark-claude one", "PING x")
+    await ori.until("PONG")
+
+    async with cable(ircd.port) as wire:
+        wire.garbles_up = b"CHATHISTORY TARGETS timestamp=", b"CHATHISTORY TARGETS yesterday="
+        second = make_agent("spark-claude", TcpAddress("127.0.0.1", wire.port))
+        async with second.running():
+            await eventually(lambda: second.prompts == [f"{MENTION}one"])
+    assert "what was said meanwhile is not known: who wrote meanwhile: " in caplog.text
 
 
 async def test_it_stops_also_at_the_moment_in_which_it_has_caught_up(ori, make_agent, eventually, caplog):

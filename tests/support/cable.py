@@ -16,6 +16,8 @@ class Cable:
         # From these words on it does not.
         self.stops_up_at = b""
         self.stops_down_at = b""
+        # What arrives in place of other words.
+        self.garbles_up = b"", b""
         # What was not let through, of both.
         self.swallowed = b""
 
@@ -65,7 +67,7 @@ class Cable:
             if self.stops_up_at and self.stops_up_at in data:
                 self.carries_up = False
             if self.carries_up:
-                writer.write(data)
+                writer.write(data.replace(*self.garbles_up) if any(self.garbles_up) else data)
             else:
                 self.swallowed += data
         writer.close()
