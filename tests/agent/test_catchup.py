@@ -177,9 +177,19 @@ async def test_it_stops_also_at_the_moment_in_which_it_has_caught_up(ori, make_a
     await ori.until("PONG")
 
     second = make_agent("spark-claude")
-    caplog.handler.addFilter(lambda told: "caught up" in told.getMessage() and second.daemon.stop())
-    async with second.running() as task:
-        await asyncio.wait_for(task, 10)
+
+    def stop(told: logging.LogRecord) -> bool:
+        if "caught up" in told.getMessage():
+            second.daemon.stop()
+        return True
+
+    caplog.handler.addFilter(stop)
+    try:
+        async with second.running() as task:
+            await asyncio.wait_for(task, 10)
+    finally:
+        # It serves all tests.
+        caplog.handler.removeFilter(stop)
     assert not second.is_ready
 
 
