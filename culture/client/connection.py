@@ -12,7 +12,7 @@ from culture.client.session import Session
 from culture.config.address import Address, TcpAddress, UnixAddress
 from culture.config.agents import ServerConfig
 from culture.errors import CultureError, TemporaryError, UnavailableError
-from culture.protocol.framing import OVERLONG, SERVER_TAG_BYTES, LineBuffer
+from culture.protocol.framing import SERVER_TAG_BYTES, LineBuffer
 from culture.protocol.line import MalformedLine, parse_line
 
 _LIVENESS_TOKEN: Final = "alive"
@@ -99,8 +99,6 @@ class Connection(asyncio.Protocol):
         self.close(TemporaryError(f"the server closed the connection{words}"))
 
     def _line_received(self, raw: bytes) -> None:
-        if raw is OVERLONG:
-            return
         try:
             # Per line, never per read: a read may end inside a character.
             line = parse_line(raw.decode(errors="replace"))

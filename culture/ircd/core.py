@@ -126,7 +126,7 @@ class Ircd:
         return session
 
     def received(self, session: Session, raw: bytes) -> None:
-        """One line without its end, or OVERLONG for one that was too long."""
+        """One line without its end; OVERLONG ends one that was too long."""
         if session.phase is CLOSED:
             return
         session.heard_at = self.timer()

@@ -22,7 +22,7 @@ _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 def refuse_line(ircd: Ircd, session: Session, raw: bytes, error: UnicodeDecodeError | MalformedLine) -> None:
     """It does nothing, and a message of several lines of which it is a part is not sent without it."""
-    if raw != OVERLONG and not raw.strip(b" "):
+    if not raw.strip(b" "):
         return
     line = _as_far_as_read(raw)
     label = line.tags.get(LABEL) if line is not None and session.is_labeling else None
@@ -34,15 +34,16 @@ def refuse_line(ircd: Ircd, session: Session, raw: bytes, error: UnicodeDecodeEr
 
 
 def _as_far_as_read(raw: bytes) -> Line | None:
+    text = raw.decode(errors="replace").replace("\0", "").replace("\r", "*")
     with contextlib.suppress(MalformedLine):
-        return parse_line(raw.decode(errors="replace").replace("\0", ""))
+        return parse_line(text)
     return None
 
 
 def _tell(
     ircd: Ircd, session: Session, raw: bytes, line: Line | None, error: UnicodeDecodeError | MalformedLine
 ) -> None:
-    if raw == OVERLONG:
+    if raw.endswith(OVERLONG):
         ircd.reply(session, ERR_INPUTTOOLONG, "Input line was too long")
     elif isinstance(error, MalformedLine):
         ircd.fail(session, "*", "INVALID_LINE", f"Your line was dropped: {error}")

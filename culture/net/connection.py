@@ -12,7 +12,7 @@ from culture.net.bucket import Bucket
 from culture.net.chain import authenticate
 from culture.net.origin import Origin, origin_of
 from culture.net.wire import Keep, Wire
-from culture.protocol.framing import BODY_BYTES, CRLF, OVERLONG_LINE, LineBuffer
+from culture.protocol.framing import BODY_BYTES, CRLF, LineBuffer, lengthened
 from culture.protocol.line import format_line
 from culture.systemd.journal import fields
 
@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
     @property
     def waiting(self) -> bytes:
         """Lines that were read, and not heard yet."""
-        return b"".join((line or OVERLONG_LINE) + CRLF for line in self._waiting)
+        return b"".join(lengthened(line) + CRLF for line in self._waiting)
 
     def data_received(self, data: bytes) -> None:
         if self._bucket is None and not self._is_inside_line and data.startswith(BEGINNING):

@@ -15,6 +15,20 @@ def test_one_answer_carries_the_label():
     ]
 
 
+def test_that_a_line_cannot_be_read_is_an_answer():
+    ori = Network().client("spark-ori", caps=f"{CAPS} standard-replies")
+    ori.send("@label=a PRIVMSG spark-bo :" + "x" * 600, "@label=b;+t=" + "t" * 5000 + " PING x")
+    ori.send_bytes(b"@label=c PRIVMSG spark-bo :a\rb\r\n@label=d PRIVMSG spark-bo :\xff\r\n@label=e \r\n")
+    assert [line.rpartition(" :")[0] for line in ori.lines()] == [
+        "@label=a :spark 417 spark-ori",
+        # Where the tags are too long, so is the label.
+        ":spark 417 spark-ori",
+        "@label=c :spark FAIL * INVALID_LINE",
+        "@label=d :spark FAIL PRIVMSG INVALID_UTF8",
+        ":spark FAIL * INVALID_LINE",
+    ]
+
+
 def test_a_label_has_a_value():
     ori = Network().client("spark-ori", caps=f"{CAPS} draft/multiline")
     ori.send("@label= PING x", "@label PING y", "@label BATCH +1 draft/multiline spark-nobody")

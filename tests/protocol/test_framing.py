@@ -31,6 +31,13 @@ def test_an_overlong_line_is_dropped_whole_and_its_tail_is_no_command():
     assert feed(b"PRIVMSG #a :" + b"x" * 9000, b"\r", b"QUIT :tail\r\nPING a\r\n") == [OVERLONG, b"PING a"]
 
 
+def test_the_tags_of_an_overlong_line_are_kept_if_they_fit():
+    body = b"PRIVMSG #a :" + b"x" * 600
+    assert feed(b"@label=1 " + body, b"xx\r\nPING a\r\n") == [b"@label=1 " + OVERLONG, b"PING a"]
+    assert feed(b"@label=1 " + body + b"\n") == [b"@label=1 " + OVERLONG]
+    assert feed(b"@label=1;+t=" + b"t" * 5000 + b" PING a\n") == [OVERLONG]
+
+
 def test_tags_do_not_count_against_the_line():
     tags = b"@+a=" + b"t" * 4000
     assert feed(tags + b" " + b"x" * 510 + b"\r\n") == [tags + b" " + b"x" * 510]
@@ -52,7 +59,12 @@ def test_endless_input_without_a_line_end_is_not_kept():
 
 
 @given(
-    st.lists(st.binary(max_size=700).filter(lambda b: b"\n" not in b), max_size=8),
+    st.lists(
+        st.builds(bytes.__add__, st.sampled_from([b"", b"@label=1 "]), st.binary(max_size=700)).filter(
+            lambda line: b"\n" not in line
+        ),
+        max_size=8,
+    ),
     st.lists(st.integers(min_value=1, max_value=300), min_size=1),
 )
 def test_where_the_network_cuts_makes_no_difference(raw: list[bytes], cuts: list[int]):
@@ -66,12 +78,13 @@ def test_where_the_network_cuts_makes_no_difference(raw: list[bytes], cuts: list
 
 
 def test_another_buffer_goes_on_from_what_is_half_there():
-    data = b"PING a\r\nPING b\r\n" + b"x" * 600 + b"\r\nPING c\r\n"
+    data = b"PING a\r\nPING b\r\n" + b"x" * 600 + b"\r\n@label=1 " + b"x" * 600 + b"\r\nPING c\r\n"
     for cut in range(len(data) + 1):
         first, second = LineBuffer(), LineBuffer()
         lines = first.feed(data[:cut])
         assert second.feed(first.half) == []
-        assert lines + second.feed(data[cut:]) == [b"PING a", b"PING b", OVERLONG, b"PING c"]
+        lines += second.feed(data[cut:])
+        assert lines == [b"PING a", b"PING b", OVERLONG, b"@label=1 " + OVERLONG, b"PING c"]
 
 
 def test_a_link_may_have_longer_lines():
