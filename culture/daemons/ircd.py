@@ -22,6 +22,7 @@ from culture.ircd.commands.skills import skill_commands
 from culture.ircd.commands.table import COMMANDS
 from culture.ircd.core import Ircd
 from culture.ircd.ids import new_ids
+from culture.ircd.session import Session
 from culture.ircd.skills import Skills
 from culture.net.authenticator import open_accounts
 from culture.net.driver import Driver
@@ -79,7 +80,9 @@ async def _serve(
     listeners: list[Listener],
     clients: list[Passed],
 ) -> None:
-    loop, stop, reload_asked = asyncio.get_running_loop(), asyncio.Queue[int](), asyncio.Event()
+    loop, stop = asyncio.get_running_loop(), asyncio.Queue[int]()
+    # By whom; None is a signal.
+    reload_asked = asyncio.Queue[Session | None]()
     notifier, interval_s = Notifier(os.environ), watchdog_interval_s(os.environ, os.getpid())
     certificate = certificate_for(config.tls, listeners)
     ircd = Ircd(
@@ -91,13 +94,13 @@ async def _serve(
         version=__version__,
         password=read_password(config, os.environ),
         oper_passwords=read_oper_passwords(config, os.environ),
-        on_rehash=reload_asked.set,
+        on_rehash=reload_asked.put_nowait,
         skills=skills,
     )
     driver = Driver(ircd, authenticator, open_keeper(ircd, os.environ))
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.put_nowait, number)
-    loop.add_signal_handler(signal.SIGHUP, reload_asked.set)
+    loop.add_signal_handler(signal.SIGHUP, reload_asked.put_nowait, None)
     for each in listeners:
         await driver.serve([each.socket], each.carrier, certificate)
     tell_who_may_come_in(driver)
@@ -109,10 +112,10 @@ async def _serve(
     gc.set_threshold(GARBAGE_AFTER)
     notifier.ready(driver.status)
 
-    def reload_now() -> None:
+    def reload_now(operator: Session | None) -> None:
         notifier.reloading()
         try:
-            reload(driver, path, certificate, os.environ)
+            reload(driver, path, certificate, os.environ, operator)
         except Exception:
             # Whatever is wrong with the file, those who are connected stay so.
             log.exception("cannot reload '%s': the server goes on", path)
@@ -164,10 +167,9 @@ async def _who_goes_on(driver: Driver, number: int) -> Keeper | None:
     return None if is_for_good else driver.keeper
 
 
-async def _whenever(asked: asyncio.Event, act: Callable[[], None]) -> None:
-    while await asked.wait():
-        asked.clear()
-        act()
+async def _whenever(asked: asyncio.Queue[Session | None], act: Callable[[Session | None], None]) -> None:
+    while True:
+        act(await asked.get())
 
 
 def _report(skill: str, error: Exception) -> None:

@@ -66,7 +66,7 @@ class Ircd:
         version: str,
         password: str = "",
         oper_passwords: Mapping[str, str] = NO_PASSWORDS,
-        on_rehash: Callable[[], object] = lambda: None,
+        on_rehash: Callable[[Session], object] = lambda operator: None,
         skills: Skills = NO_SKILLS,
     ) -> None:
         """`oper_passwords` are by the names of operators. `on_rehash` gets the file read again."""

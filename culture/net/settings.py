@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from culture.config import loader
 from culture.config.ircd import IrcdConfig
 from culture.errors import CultureError
 from culture.ircd.commands.negotiation import announce_offers
+from culture.ircd.session import Session
 from culture.names import host_from_machine
 from culture.net.chain import who_may_come_in
 from culture.net.driver import Driver
@@ -55,24 +56,43 @@ def tell_who_may_come_in(driver: Driver) -> None:
             )
 
 
-def reload(driver: Driver, path: Path, certificate: Certificate | None, env: Mapping[str, str]) -> None:
-    """Takes what is new in the file. What is wrong with it is told, and then all stays as it was."""
+def reload(
+    driver: Driver,
+    path: Path,
+    certificate: Certificate | None,
+    env: Mapping[str, str],
+    operator: Session | None = None,
+) -> None:
+    """Takes what is new in the file. What of it is not taken is told: also to the operator who asked."""
+    for objection in _reload(driver, path, certificate, env):
+        log.warning("%s", objection)
+        if operator is not None:
+            driver.ircd.fail(operator, "REHASH", "CONFIG_BAD", objection)
+    driver.wake()
+
+
+def _reload(
+    driver: Driver, path: Path, certificate: Certificate | None, env: Mapping[str, str]
+) -> Iterator[str]:
     old = driver.ircd.config
     try:
         read = read_config(path)
     except CultureError as error:
-        log.warning("the configuration stays as it was: %s", error)
+        yield f"the configuration stays as it was: {error}"
         return
     try:
         oper_passwords = read_oper_passwords(read, env)
     except CultureError as error:
-        log.warning("the configuration stays as it was until a restart, which loads credentials: %s", error)
+        yield f"the configuration stays as it was until a restart, which loads credentials: {error}"
         return
-    new = dataclasses.replace(read, **_kept(old, read))
+    kept = _kept(old, read)
+    for key, value in kept.items():
+        if getattr(read, key) != value:
+            yield f"'{key}' stays as it was until a restart"
+    new = dataclasses.replace(read, **kept)
     driver.ircd.reconfigure(new, oper_passwords)
     announce_offers(driver.ircd, old)
-    driver.wake()
-    _reload_certificate(certificate, new)
+    yield from _reload_certificate(certificate, new)
     log.info("reloaded '%s'", path, extra=fields("reloaded"))
     if who_may_come_in(new) != who_may_come_in(old):
         tell_who_may_come_in(driver)
@@ -83,18 +103,15 @@ def _kept(old: IrcdConfig, new: IrcdConfig) -> dict[str, Any]:
     kept = {key: getattr(old, key) for key in NEEDS_RESTART}
     if old.tls.certificate and not new.tls.certificate:
         kept["tls"] = old.tls
-    for key, value in kept.items():
-        if getattr(new, key) != value:
-            log.warning("'%s' stays as it was until a restart", key)
     return kept
 
 
-def _reload_certificate(certificate: Certificate | None, config: IrcdConfig) -> None:
+def _reload_certificate(certificate: Certificate | None, config: IrcdConfig) -> Iterator[str]:
     if certificate is None:
         if config.tls.certificate:
-            log.warning("'tls' is not used until a restart")
+            yield "'tls' is not used until a restart"
         return
     try:
         certificate.reload(config.tls)
     except CultureError as error:
-        log.warning("the certificate stays as it was: %s", error)
+        yield f"the certificate stays as it was: {error}"

@@ -4,6 +4,7 @@ import pytest
 from support.network import Client, Network
 
 from culture.config.ircd import Limits, OperConfig
+from culture.ircd.session import Session
 from culture.ircd.traffic import Traffic
 
 OPERS = (
@@ -155,11 +156,11 @@ def test_operators_speak_to_those_who_listen(network: Network):
 
 
 def test_rehash_asks_the_driver():
-    asked: list[str] = []
-    op = make_operator(make_network(on_rehash=lambda: asked.append("rehash")))
+    asked: list[Session] = []
+    op = make_operator(make_network(on_rehash=asked.append))
     op.send("REHASH")
     assert op.lines() == [":spark 382 op ircd.yaml :Rehashing"]
-    assert asked == ["rehash"]
+    assert [operator.user.nick for operator in asked] == ["op"]
 
 
 def test_operators_are_told_who_can_be_one(network: Network):

@@ -129,7 +129,7 @@ MANUAL: Final[dict[str, Entry]] = {
     "REHASH": Entry(
         "",
         "Lets the server read its configuration again. For operators of the server.",
-        "The privilege is `rehash`.",
+        "The privilege is `rehash`. What is wrong with the file is told (`FAIL REHASH CONFIG_BAD`).",
     ),
     "RELAYMSG": Entry(
         "#a nick/there :text",

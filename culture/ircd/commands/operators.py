@@ -77,7 +77,7 @@ def rehash(ircd: Ircd, session: Session, line: Line) -> None:
     require_privilege(ircd, session, "rehash")
     ircd.notes.add("reload-asked", session, "asked for a reload", operator=session.oper)
     ircd.reply(session, RPL_REHASHING, "ircd.yaml", "Rehashing")
-    ircd.on_rehash()
+    ircd.on_rehash(session)
 
 
 def wallops(ircd: Ircd, session: Session, line: Line) -> None:
