@@ -65,6 +65,9 @@ class Keeper:
         self._store = store
         self._file = KeptFile(self.path, ircd.name)
         self._kept: dict[Session, KeptConnection] = {}
+        self._keys: dict[Session, str] = {}
+        """Of all clients. Others are told after a crash that those are gone whom nobody keeps."""
+        self._unkept = itertools.count()
         self._is_whole = False
         """Whether the file has all that it should."""
         self._is_failing = False
@@ -79,13 +82,16 @@ class Keeper:
             kept = self._kept[connection.session] = KeptConnection(self, connection, wire)
             if kept.key not in self.stored:
                 self._store.put(FRAMES if kept.websocket is not None else LINES, kept.socket)
-            self._changes.touch(connection.session)
+            self._keys[connection.session] = kept.key
+        else:
+            self._keys[connection.session] = f"unkept {next(self._unkept)}"
+        self._changes.touch(connection.session)
 
     def released(self, connection: Connection) -> None:
         """It turned out to be a link, which the next process makes anew."""
-        if (kept := self._kept.pop(connection.session, None)) is not None:
+        if (kept := self._kept.get(connection.session)) is not None:
             kept.release()
-            self._forget(kept)
+        self._forget(connection.session)
 
     def keeps(self, session: Session) -> bool:
         return session in self._kept
@@ -176,8 +182,8 @@ class Keeper:
 
     def _put_news(self) -> None:
         for session in self._changes.sessions:
-            if (kept := self._kept.get(session)) is not None:
-                self._put_session(session, kept)
+            if session in self._keys:
+                self._put_session(session)
         for key in self._changes.channels:
             self._put_channel(key)
         for account in self._changes.accounts:
@@ -194,8 +200,8 @@ class Keeper:
         for guests in state.guests.values():
             for guest in guests:
                 self._put_guest(guest.key)
-        for session, kept in list(self._kept.items()):
-            if self._put_session(session, kept):
+        for session in list(self._keys):
+            if self._put_session(session) and (kept := self._kept.get(session)) is not None:
                 for kind, value in kept.halves(in_order=in_order).items():
                     self._file.put(kind, kept.key, value)
         self._put_spoke_at(0.0)
@@ -210,18 +216,20 @@ class Keeper:
             if guest.spoke_at >= since:
                 self._file.put("guest_spoke_at", guest.key, guest.spoke_at)
 
-    def _put_session(self, session: Session, kept: "KeptConnection") -> bool:
+    def _put_session(self, session: Session) -> bool:
         """Whether it still is one."""
         if session.phase is CLOSED:
-            del self._kept[session]
-            self._forget(kept)
+            self._forget(session)
             return False
-        self._file.put("session", kept.key, {**session_values(self._ircd, session), **kept.constant})
+        constant = self._kept[session].constant if session in self._kept else {}
+        self._file.put("session", self._keys[session], {**session_values(self._ircd, session), **constant})
         return True
 
-    def _forget(self, kept: "KeptConnection") -> None:
-        for kind in ("session", "half", "lost", "torn", "spoke_at"):
-            self._file.put(kind, kept.key, None)
+    def _forget(self, session: Session) -> None:
+        self._kept.pop(session, None)
+        if (key := self._keys.pop(session, None)) is not None:
+            for kind in ("session", "half", "lost", "torn", "spoke_at"):
+                self._file.put(kind, key, None)
 
     def _put_channel(self, key: Folded) -> None:
         state = self._ircd.state

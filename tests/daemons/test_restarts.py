@@ -262,6 +262,27 @@ async def test_who_is_beyond_what_is_kept_is_told(tmp_path: Path):
         assert await ori.until("QUIT") == ":spark-bo!bo@spark QUIT :Server is restarting"
 
 
+async def test_who_is_not_kept_is_seen_to_quit_after_a_crash(tmp_path: Path):
+    async with (
+        managed(tmp_path, room=1) as manager,
+        connected(
+            manager.port(), "spark-ori", "#a", caps="batch draft/chathistory draft/event-playback"
+        ) as ori,
+        connected(manager.port(), "spark-bo", "#a"),
+    ):
+        await ori.until("JOIN")
+        ori.send("MONITOR + spark-bo")
+        await ori.until(" 730 ")
+        await manager.keeps(1)
+        await manager.crash()
+        assert await ori.read() == ":spark-bo!bo@spark QUIT :Connection lost in a restart of the server"
+        assert await ori.read() == ":spark 731 spark-ori :spark-bo"
+        await manager.crash()
+        ori.send("CHATHISTORY LATEST #a * 5", "NAMES #a")
+        assert await ori.until(" 353 ") == ":spark 353 spark-ori = #a :@spark-ori"
+        assert sum(" QUIT :Connection lost" in line for line in ori.seen) == 2, "when it was, and in history"
+
+
 async def test_a_websocket_in_the_middle_of_a_message_that_is_far_too_long_is_closed(
     tmp_path: Path, eventually
 ):
