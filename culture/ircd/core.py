@@ -4,7 +4,7 @@ The driver calls `connect`, `received`, `disconnected`, `held_back` and `tick`, 
 names. One call is one step: nothing here waits, and nothing happens between calls.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -281,7 +281,9 @@ class Ircd:
         """The one road of every event: it takes effect, and everyone concerned is told."""
         msgid, at = self.new_id(), self.clock()
         if isinstance(event, Said):
-            event.sender.spoke_at = at
+            if event.command == "PRIVMSG":
+                # What programs answer by themselves shows nobody at work.
+                event.sender.spoke_at = at
             self.delivery.say(event, spoken(event, msgid, at), hearers(event))
             if self.record.is_wanted:
                 self.record.said(event, msgid, at)
@@ -313,24 +315,30 @@ class Ircd:
 
     def close(self, session: Session, reason: str) -> None:
         """Say goodbye, tell the others, forget the session. The driver hangs up after the last byte."""
-        if session.phase is Phase.CLOSED:
-            return
-        was = session.phase
-        self.send(
-            session, format_line("ERROR", f"Closing Link: {session.user.host} ({reason})", trailing=True)
-        )
-        session.end(reason)
+        self.close_all([session], reason)
+
+    def close_all(self, sessions: Iterable[Session], reason: str) -> None:
+        """The same at once: who goes is not told who else does."""
+        leaving = [(session, session.phase) for session in sessions if session.phase is not CLOSED]
+        for session, _ in leaving:
+            goodbye = f"Closing Link: {session.user.host} ({reason})"
+            self.send(session, format_line("ERROR", goodbye, trailing=True))
+            session.end(reason)
+        for session, was in leaving:
+            self._forget(session, was)
+
+    # Inside.
+
+    def _forget(self, session: Session, was: Phase) -> None:
         self.state.changes.touch(session)
         session.question = session.draft = None
         self.sessions.discard(session)
         if was is Phase.REGISTERED:
-            self.publish(Quit(session.user, reason))
+            self.publish(Quit(session.user, session.close_reason))
             self.state.watchers.forget(session.user)
             tell_offline(self, session.user.nick)
         elif was is Phase.LINKED and self.links is not None:
-            self.links.ended(session, reason)
-
-    # Inside.
+            self.links.ended(session, session.close_reason)
 
     def _label(self, session: Session, label: str, act: Callable[[], None]) -> None:
         self.delivery.begin_answer(session)

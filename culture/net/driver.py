@@ -120,8 +120,7 @@ class Driver:
         """Accept nobody any more, say goodbye to everyone, and let it be read."""
         for server in self._servers:
             server.close()
-        for session in list(self.ircd.sessions):
-            self.ircd.close(session, "Server is stopping")
+        self.ircd.close_all(list(self.ircd.sessions), "Server is stopping")
         if self.keeper is not None:
             self.keeper.end()
         self._answers.stop()
@@ -134,8 +133,7 @@ class Driver:
         for server in self._servers:
             server.close()
         unkept = [session for session in self.ircd.sessions if not keeper.keeps(session)]
-        for session in unkept:
-            self.ircd.close(session, "Server is restarting")
+        self.ircd.close_all(unkept, "Server is restarting")
         self._flush()
         await self._until(lambda: self._connections.keys().isdisjoint(unkept))
         self._wires.rest()

@@ -231,10 +231,17 @@ async def test_a_client_by_tls_is_told_why_it_has_to_come_again(tmp_path: Path):
 
 
 async def test_an_interrupt_is_the_end_and_says_goodbye(tmp_path: Path):
-    async with managed(tmp_path) as manager, connected(manager.port(), "spark-ori", "#a") as ori:
+    async with (
+        managed(tmp_path) as manager,
+        connected(manager.port(), "spark-ori", "#a") as ori,
+        connected(manager.port(), "spark-bo", "#a") as bo,
+    ):
+        await ori.until("JOIN")
         assert await manager.end(signal.SIGINT) == 0
-        assert await ori.until("ERROR") == "ERROR :Closing Link: spark (Server is stopping)"
-        assert await ori.read() == ""
+        for client in (ori, bo):
+            # Nobody is told who else has to go.
+            assert await client.read() == "ERROR :Closing Link: spark (Server is stopping)"
+            assert await client.read() == ""
         assert not (tmp_path / "sessions").exists()
 
 

@@ -23,6 +23,18 @@ def test_whois_tells_who_somebody_is():
     ]
 
 
+@pytest.mark.parametrize(
+    ("sent", "idle"), [("PRIVMSG #a :hi", "0"), ("NOTICE #a :hi", "7"), ("@+typing=active TAGMSG #a", "7")]
+)
+def test_what_programs_send_by_themselves_shows_nobody_at_work(sent: str, idle: str):
+    network = Network()
+    ori, bo = network.client("spark-ori", "#a", caps="message-tags"), network.client("spark-bo")
+    network.clock.advance(7)
+    ori.send(sent)
+    bo.send("WHOIS spark-ori")
+    assert bo.lines()[3] == f":spark 317 spark-bo spark-ori {idle} 1000000 :seconds idle, signon time"
+
+
 def test_whois_tells_what_is_special_about_somebody():
     network = Network()
     ori, bo = network.client("spark-ori"), network.client("spark-bo")

@@ -110,7 +110,7 @@ class Taking:
         fragments = () if is_whole else fragments_of(it.text, room, lines)
         to = status_of(it.target)
         event = Said(sender, command, target, it.text, tags, (), to, fragments)
-        sender.spoke_at = it.at
+        sender.spoke_at = it.at if command == "PRIVMSG" else sender.spoke_at
         self._ircd.delivery.say(event, spoken(event, it.id, it.at), hearers(event))
         if isinstance(target, Channel) and to is None and MENTIONS_TAG in it.tags:
             called = map(self._here, it.tags[MENTIONS_TAG].split(","))
