@@ -8,11 +8,10 @@ from typing import Final, Literal
 from culture.client.events import Said
 from culture.config.agents import AgentConfig
 from culture.names import Folded, fold
+from culture.protocol.ctcp import is_request
 from culture.protocol.masks import is_match
 from culture.protocol.mentions import find_mentions
 
-_CTCP = "\x01"
-ACTION = _CTCP + "ACTION "
 EVERYONE: Final = "all"
 # The draft's name (IRCv3 client-tags/reply), and the one it will have.
 _REPLY: Final = ("+draft/reply", "+reply")
@@ -89,7 +88,7 @@ def is_speech(said: Said, own_nick: str) -> bool:
     if said.is_notice or said.is_from_server or fold(said.sender) == fold(own_nick):
         return False
     # Clients ask each other for versions and times by CTCP, unseen by people. Only /me is speech.
-    return not said.text.startswith(_CTCP) or said.text.startswith(ACTION)
+    return not is_request(said.text)
 
 
 def replied_to(said: Said) -> set[str]:

@@ -5,7 +5,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
-from culture.agent.attention import ACTION, Concern
+from culture.agent.attention import Concern
+from culture.protocol.ctcp import ACTION
 from culture.store.agent.queue import Entry, Question
 
 # Colours carry digits that mean nothing without them (modern.ircdocs.horse, formatting).

@@ -9,6 +9,7 @@ from culture.ircd.bans import Guard, Masks
 from culture.ircd.stamps import NEVER, Stamp
 from culture.ircd.user import User
 from culture.names import SIGNS, Folded, fold
+from culture.protocol.ctcp import is_request
 from culture.protocol.multiline import Fragment
 from culture.protocol.render import Form
 
@@ -63,11 +64,6 @@ _CLOSED = frozenset({Flag.INVITE_ONLY, Flag.SECRET})
 _HUSHED = frozenset({Flag.MODERATED, Flag.REGISTERED_SPEAK})
 STATUSES: frozenset[str] = frozenset(Status)
 FLAGS: frozenset[str] = frozenset(Flag)
-
-
-def _is_request(text: str) -> bool:
-    """Whether a text is CTCP, and not just what somebody does."""
-    return text.startswith("\x01") and not text.startswith("\x01ACTION ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +198,7 @@ class Channel:
         """Whether a text may be said here, by whoever may speak: requests to programs need not (`C`)."""
         if Flag.NO_CTCP not in self.flags:
             return True
-        return not any(map(_is_request, [text, *(fragment.text for fragment in fragments)]))
+        return not any(map(is_request, [text, *(fragment.text for fragment in fragments)]))
 
     def prefix(self, user: User, *, all_of_them: bool = False) -> str:
         """`@` for an operator, `+` for one with voice; the highest alone, or all (multi-prefix)."""

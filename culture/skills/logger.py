@@ -5,16 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from culture.ircd.skills import Happening, Skill
+from culture.protocol.ctcp import ACTION, is_request
 from culture.protocol.happening import SPOKEN
 from culture.skills.behind import Behind, Unfinished
 from culture.skills.logfiles import append, commit, digest, file_name, replace
 from culture.store.damage import set_aside_if_damaged
 from culture.store.loglines import FILE, LogLines, Redacted, Renamed, Written
-
-_ACTION: Final = "\x01ACTION "
 
 
 class Logged(NamedTuple):
@@ -138,8 +137,10 @@ def _file(entry: Logged) -> str:
 def _texts(happening: Happening) -> list[str]:
     nick, text, reason = _nick(happening), happening.text, _in_brackets(happening.text)
     match happening.command:
-        case "PRIVMSG" if text.startswith(_ACTION):
-            return [f"* {nick} {text.removeprefix(_ACTION).rstrip(chr(1))}"]
+        case "PRIVMSG" | "NOTICE" if is_request(text):
+            return []
+        case "PRIVMSG" if text.startswith(ACTION):
+            return [f"* {nick} {text.removeprefix(ACTION).rstrip(chr(1))}"]
         case "PRIVMSG":
             return [f"<{nick}> {line}" for line in text.split("\n")]
         case "NOTICE":

@@ -203,6 +203,11 @@ def test_events_are_for_those_who_ask_for_them(network: Network):
     bo.send(
         "TOPIC #ops :new", "MODE #ops +m", "@+typing=active TAGMSG #ops", "PRIVMSG #ops :hi", "TOPIC #ops :"
     )
+    bo.send(
+        "PRIVMSG #ops :\x01VERSION\x01",
+        "NOTICE #ops :\x01VERSION 1\x01",
+        "PRIVMSG #ops :\x01ACTION waves\x01",
+    )
     lea = network.client("spark-lea", "#ops")
     lea.send("NICK spark-leo", "PART #ops :later", "JOIN #ops", "QUIT :bye")
     bo.send("KICK #ops spark-bo :enough", "JOIN #ops")
@@ -215,6 +220,7 @@ def test_events_are_for_those_who_ask_for_them(network: Network):
         "spark-bo!bo@spark MODE #ops +m",
         "spark-bo!bo@spark PRIVMSG #ops :hi",
         "spark-bo!bo@spark TOPIC #ops :",
+        "spark-bo!bo@spark PRIVMSG #ops :\x01ACTION waves\x01",
         "spark-lea!lea@spark JOIN #ops",
         "spark-lea!lea@spark NICK :spark-leo",
         "spark-leo!lea@spark PART #ops :later",
@@ -225,7 +231,10 @@ def test_events_are_for_those_who_ask_for_them(network: Network):
     ]
     plain = network.client("spark-pat")
     plain.send("CHATHISTORY LATEST #ops * 50")
-    assert plain.lines() == [":spark-bo!bo@spark PRIVMSG #ops :hi"]
+    assert plain.lines() == [
+        ":spark-bo!bo@spark PRIVMSG #ops :hi",
+        ":spark-bo!bo@spark PRIVMSG #ops :\x01ACTION waves\x01",
+    ]
 
 
 @pytest.mark.parametrize("end", ["MODE #ops -k sesame", "PART #ops"])

@@ -33,7 +33,8 @@ def settle(network: Network, logger: Logger) -> None:
 def test_one_file_per_channel_and_day(logs: Path, logger: Logger):
     network = Network(skills=Skills([logger]))
     ori = network.client("spark-ori", "#Ops")
-    ori.send("PRIVMSG #ops :hello", "PRIVMSG #ops :\x01ACTION waves\x01", "NOTICE #ops :careful")
+    ori.send("PRIVMSG #ops :hello", "PRIVMSG #ops :\x01ACTION waves\x01", "PRIVMSG #ops :\x01PING\x01")
+    ori.send("NOTICE #ops :careful")
     bo = network.client("spark-bo", "#ops", "#other")
     ori.send("TOPIC #ops :new", "MODE #ops +m", "PRIVMSG spark-bo :secret", "PRIVMSG @#ops :operators")
     bo.send("NICK spark-bob")

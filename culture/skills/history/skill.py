@@ -7,6 +7,7 @@ from culture.errors import CultureError
 from culture.ircd.skills import Asker, Found, Happening, NotRecordedError, Skill, SkillCommand
 from culture.names import fold, has_prefix
 from culture.protocol.capabilities import Cap
+from culture.protocol.ctcp import is_request
 from culture.skills.history.chathistory import MOST, REFERENCES, ChatHistory
 from culture.skills.history.command import HistoryCommand
 from culture.skills.history.rights import readable
@@ -49,8 +50,8 @@ class History(Skill):
 
     def commit(self, happened: Sequence[Happening]) -> None:
         commands = {each[2] for each in happened}
-        if "TAGMSG" in commands:
-            happened = [each for each in happened if each.command != "TAGMSG" or not _is_passing(each)]
+        if "TAGMSG" in commands or "\x01" in {each[6][:1] for each in happened}:
+            happened = [each for each in happened if not _is_passing(each)]
         try:
             self.archive.append(happened)
         except CultureError:
@@ -81,4 +82,10 @@ class History(Skill):
 
 
 def _is_passing(happening: Happening) -> bool:
-    return {tag for tag in happening.tags if tag.startswith("+")} <= _PASSING
+    match happening.command:
+        case "TAGMSG":
+            return {tag for tag in happening.tags if tag.startswith("+")} <= _PASSING
+        case "PRIVMSG" | "NOTICE":
+            # Whoever reads it later would answer it once more.
+            return is_request(happening.text)
+    return False
