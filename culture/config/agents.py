@@ -1,6 +1,8 @@
 """What `agents.yaml` says: the agents of this host, and the server they talk to."""
 
+import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -155,9 +157,16 @@ def find_agent(config: AgentsConfig, nick: str, *, where: str) -> AgentConfig:
         if agent.nick.lower() == nick.lower():
             break
     else:
-        known = ", ".join(agent.nick for agent in config.agents) or "none"
-        raise ConfigError([Problem(where, f"no agent '{nick}'", f"configured agents: {known}")])
+        raise ConfigError([Problem(where, f"no agent '{nick}'", _hint_for(nick, config.agents))])
     if config.server.name and not has_prefix(agent.nick, config.server.name):
         wrong = f"nick '{agent.nick}' does not begin with '{config.server.name}-', the name of its server"
         raise ConfigError([Problem(where, wrong)])
     return agent
+
+
+def _hint_for(nick: str, agents: Sequence[AgentConfig]) -> str:
+    known = [agent.nick for agent in agents]
+    # Nicks of one host begin alike: what only that makes similar is another one.
+    close = difflib.get_close_matches(nick, known, n=1, cutoff=0.8)
+    did_you_mean = f"did you mean '{close[0]}'? " if close else ""
+    return f"{did_you_mean}configured agents: {', '.join(known) or 'none'}"

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from culture.agent.skill.calling import call, socket_of
+from culture.agent.skill.calling import NobodyAnswersError, call, socket_of
+from culture.config import loader, paths
+from culture.config.agents import AgentsConfig, find_agent
 from culture.config.paths import SYSTEM_RUNTIME
-from culture.errors import UnavailableError
+from culture.errors import NoInputError, NotAllowedError, UnavailableError
 
 _SHORTLY_S: Final = 0.5
 """How long to wait for who is just being started."""
@@ -24,11 +26,29 @@ def unit_of(nick: str) -> str:
 
 
 def ask(nick: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The agent's answer. Raises UnavailableError if it does not run."""
+    """The agent's answer. Raises UnavailableError if it does not run, ConfigError if there is none."""
     path = socket_of(nick, os.environ)
     if is_stopped_unit(nick, path):
         raise UnavailableError(f"{nick} is not running", hint=f"systemctl start {unit_of(nick)}")
-    return call(path, {**request, "by": "person"}, wait_s=_SHORTLY_S)
+    try:
+        return call(path, {**request, "by": "person"}, wait_s=_SHORTLY_S)
+    except NobodyAnswersError as error:
+        spelled, start = _configured(nick, error)
+    if spelled != nick:
+        return ask(spelled, request)
+    raise UnavailableError(f"{nick} is not running", hint=start)
+
+
+def _configured(nick: str, silence: NobodyAnswersError) -> tuple[str, str]:
+    """How agents.yaml spells it, which knows it in capitals too, and what starts it."""
+    path = paths.config_file("agents.yaml", os.environ)
+    try:
+        agent = find_agent(loader.load(path, AgentsConfig), nick, where=str(path))
+    except (NoInputError, NotAllowedError):
+        # Without a file that we may read, that nobody answers is all we know.
+        raise silence from None
+    is_service = path.parent == paths.SYSTEM_CONFIG
+    return agent.nick, f"systemctl start {unit_of(agent.nick)}" if is_service else "culturectl up"
 
 
 def is_stopped_unit(nick: str, path: Path) -> bool:

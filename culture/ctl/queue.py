@@ -1,7 +1,6 @@
 """`culturectl queue`: what was said to an agent, and what became of it."""
 
 import argparse
-import contextlib
 import json
 import os
 import sys
@@ -12,10 +11,9 @@ from culture.agent.environment import own_directory
 from culture.agent.prompt import neutral
 from culture.agent.status import queue_rows
 from culture.commandline import columns
-from culture.config import loader, paths
-from culture.config.agents import AgentsConfig, find_agent
+from culture.config import paths
 from culture.ctl.asked import add_nick, ask
-from culture.errors import NoInputError, NotAllowedError, UnavailableError
+from culture.errors import ConfigError, NotAllowedError, UnavailableError
 from culture.store.agent.file import FILE, left_queue
 
 HEAD = ("STATE", "SAID", "FROM", "WHERE", "TURN", "TEXT")
@@ -42,22 +40,13 @@ def _rows(nick: str) -> list[dict[str, Any]]:
     """As the agent says, else as its file does."""
     try:
         return list(ask(nick, {"type": "queue"})["queue"])
-    except UnavailableError as error:
+    except (UnavailableError, ConfigError) as error:
         directory = _left_by(nick)
         if directory is None:
-            _check_configured(nick)
             raise
         print(f"{error}: this is what it left in '{directory / FILE}'", file=sys.stderr)
     with left_queue(directory) as queue:
         return queue_rows(queue)
-
-
-def _check_configured(nick: str) -> None:
-    """Who mistyped a nick is told that, and not that nobody answers."""
-    path = paths.config_file("agents.yaml", os.environ)
-    # Without a file that we may read, nobody answers is all we know.
-    with contextlib.suppress(NoInputError, NotAllowedError):
-        find_agent(loader.load(path, AgentsConfig), nick, where=str(path))
 
 
 def _left_by(nick: str) -> Path | None:

@@ -11,7 +11,7 @@ from culture import errors
 from culture.agent.prompt import neutral
 from culture.agent.skill.calling import socket_of
 from culture.ctl.asked import ask, is_stopped_unit, unit_of
-from culture.errors import UnavailableError
+from culture.errors import UnavailableError, UsageError
 from culture.names import is_channel
 
 _NOT_ACTIVE: Final = 3  # as systemctl status has it
@@ -26,8 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.nick is None:
+        if options.json:
+            raise UsageError("status --json needs a nick", hint="systemctl show 'culture-*'")
         return _hand_over("culture-*")
-    if is_stopped_unit(options.nick, socket_of(options.nick, os.environ)):
+    # A program that asked for JSON cannot read what systemctl shows.
+    if not options.json and is_stopped_unit(options.nick, socket_of(options.nick, os.environ)):
         return _hand_over(unit_of(options.nick))
     try:
         screen = ask(options.nick, {"type": "status"})["screen"]

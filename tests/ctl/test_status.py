@@ -44,6 +44,14 @@ def test_everything_together_is_shown_by_systemctl(bin):
     assert (done.returncode, done.stdout) == (0, "systemctl status -- culture-*\n")
 
 
+def test_for_programs_it_is_json_or_nothing(bin):
+    command = [sys.executable, "-m", "culture.ctl.main", "status", "--json"]
+    env = {"PATH": f"{bin}:{os.environ['PATH']}"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=30, check=False)
+
+    assert (done.returncode, done.stdout) == (64, "")
+
+
 def test_an_agent_that_is_not_there_is_3_with_a_hint(tmp_path):
     command = [sys.executable, "-m", "culture.ctl.main", "status", "nosuch"]
     env = {**os.environ, "CULTURE_HOME": str(tmp_path)}

@@ -34,6 +34,10 @@ Json = dict[str, Any]
 OnWhisper = Callable[[str], None]
 
 
+class NobodyAnswersError(UnavailableError):
+    """There is no socket, or nobody at it."""
+
+
 def socket_of(nick: str | None, env: Mapping[str, str]) -> Path:
     """Of the agent that is named, else of the one whose environment this is."""
     if nick is not None:
@@ -86,7 +90,7 @@ def _connect(path: Path, deadline: float) -> socket.socket:
                 raise UnavailableError(f"cannot reach the agent at '{path}': {error.strerror}") from None
             if time.monotonic() > deadline:
                 hint = "is it running? systemctl status 'culture-agent@*'"
-                raise UnavailableError(f"no agent answers at '{path}'", hint=hint) from None
+                raise NobodyAnswersError(f"no agent answers at '{path}'", hint=hint) from None
             time.sleep(_RETRY_S)
         else:
             return connection
