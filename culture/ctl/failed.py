@@ -2,20 +2,21 @@
 
 import argparse
 import asyncio
-import contextlib
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from culture.client.client import Client
 from culture.client.connection import tls_of
-from culture.client.events import Event, Registered
+from culture.client.events import Echoed, Event, Registered
 from culture.client.registration import Identity
 from culture.client.session import Kind
 from culture.config import loader, paths
 from culture.config.agents import AgentConfig, AgentsConfig, find_agent
 from culture.errors import CultureError, UnavailableError
+from culture.protocol.capabilities import Cap
 from culture.systemd.credentials import read_credential
 
 PATIENCE_S: Final = 20.0
@@ -37,7 +38,11 @@ def run(options: argparse.Namespace) -> int:
     path = options.config or paths.config_file("agents.yaml", os.environ)
     config = loader.load(path, AgentsConfig)
     agent = find_agent(config, options.nick, where=str(path))
-    asyncio.run(_tell(config, agent, words(agent.nick, os.environ)))
+    untold = asyncio.run(_tell(config, agent, words(agent.nick, os.environ)))
+    if len(untold) == len(agent.channels):
+        raise UnavailableError(f"nobody was told: {'; '.join(untold) or 'it has no channels'}")
+    for why in untold:
+        print(why, file=sys.stderr)
     return 0
 
 
@@ -49,7 +54,8 @@ def words(nick: str, env: Mapping[str, str]) -> str:
     return f"{nick} is not running any more: {why}. See: systemctl status {unit}"
 
 
-async def _tell(config: AgentsConfig, agent: AgentConfig, text: str) -> None:
+async def _tell(config: AgentsConfig, agent: AgentConfig, text: str) -> list[str]:
+    """Why nobody was told there, of each channel where that is so."""
     registered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     whys: list[CultureError] = []
 
@@ -76,15 +82,26 @@ async def _tell(config: AgentsConfig, agent: AgentConfig, text: str) -> None:
             if running.done():
                 # Trying again would not mend it.
                 running.result()
-            for channel in agent.channels:
-                # One that lets nobody in is no reason to leave out the next.
-                with contextlib.suppress(CultureError):
-                    await client.join(channel)
-                    client.say(channel, text, Kind.NOTICE)
     except TimeoutError:
         why = whys[-1] if whys else UnavailableError(f"no answer from {client.address}")
-        raise UnavailableError(f"cannot tell anybody: {why}", hint=why.hint) from None
+        raise UnavailableError(f"nobody was told: {why}", hint=why.hint) from None
+    else:
+        # One that lets nobody in is no reason to leave out the next.
+        return [each for name in agent.channels if (each := await _tell_channel(client, name, text))]
     finally:
         client.quit("said what there was to say")
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+
+
+async def _tell_channel(client: Client, channel: str, text: str) -> str:
+    """Why nobody was told, or nothing."""
+    try:
+        await client.join(channel)
+        answers = await client.ask(Kind.NOTICE.value, channel, text, trailing=True)
+    except CultureError as error:
+        return str(error)
+    # A server says nothing of a notice that it drops (RFC 2812 section 3.3.2); it only does not echo it.
+    if client.can(Cap.ECHO_MESSAGE) and not any(isinstance(answer, Echoed) for answer in answers):
+        return f"'{channel}': the server does not pass on what is said there"
+    return "" if len(client.members(channel)) > 1 else f"'{channel}': nobody is there"

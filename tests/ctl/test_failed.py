@@ -43,9 +43,9 @@ async def port_of(ircd: Program, kind: str = "plain") -> int:
     return int((await ircd.says(rf"listening on 127\.0\.0\.1:(\d+) \({kind},"))[1])
 
 
-def failed(home: Path, server: str) -> Program:
+def failed(home: Path, server: str, channels: str = "['#ops']") -> Program:
     agents = home / "agents.yaml"
-    agents.write_text(f"server: {{{server}}}\nagents:\n  - {{nick: spark-claude, channels: ['#ops']}}\n")
+    agents.write_text(f"server: {{{server}}}\nagents:\n  - {{nick: spark-claude, channels: {channels}}}\n")
     return Program("culture.ctl.main", "failed", "spark-claude", "--config", str(agents), home=home)
 
 
@@ -58,6 +58,35 @@ async def test_people_in_its_channels_are_told_by_a_notice(tmp_path: Path):
             assert told.startswith(":spark-systemd!")
             assert await teller.ends() == 0
             await ori.until(":spark-systemd!systemd@spark QUIT ")
+
+
+async def test_a_channel_in_which_nobody_can_be_told_does_not_keep_it_from_others(tmp_path: Path):
+    async with serving(tmp_path) as ircd:
+        port = await port_of(ircd)
+        async with connected(port, "spark-ori", "#ops", "#locked", "#hushed") as ori:
+            ori.send("MODE #locked +i", "MODE #hushed +m", "PING set")
+            await ori.until("PONG")
+            teller = failed(tmp_path, f"port: {port}", "['#locked', '#hushed', '#empty', '#ops']")
+            await ori.until("NOTICE #ops :spark-claude is not running any more")
+            assert await teller.ends() == 0
+
+    assert teller.said().splitlines() == [
+        "'#locked': Cannot join channel (+i)",
+        "'#hushed': the server does not pass on what is said there",
+        "'#empty': nobody is there",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("channels", "why"),
+    [("['#ops', '#dev']", "'#ops': nobody is there; '#dev': nobody is there"), ("[]", "it has no channels")],
+)
+async def test_where_nobody_was_told_it_fails_and_says_why(tmp_path: Path, channels: str, why: str):
+    async with serving(tmp_path) as ircd:
+        teller = failed(tmp_path, f"port: {await port_of(ircd)}", channels)
+        assert await teller.ends() == UnavailableError.exit_status
+
+    assert teller.said() == f"culturectl: nobody was told: {why}\n"
 
 
 async def test_they_are_told_by_tls_where_that_is_configured(tmp_path: Path):
@@ -87,5 +116,5 @@ def test_without_a_server_it_says_that_nobody_could_be_told(tmp_path: Path, monk
     agents.write_text(f"server: {{host: 'unix:{tmp_path}/none'}}\nagents:\n  - nick: spark-claude\n")
     monkeypatch.setattr("culture.ctl.failed.PATIENCE_S", 0.1)
 
-    with pytest.raises(UnavailableError, match=r"cannot tell anybody: cannot connect to unix:"):
+    with pytest.raises(UnavailableError, match=r"nobody was told: cannot connect to unix:"):
         main.run(["failed", "spark-claude", "--config", str(agents)])
