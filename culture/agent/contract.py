@@ -42,6 +42,8 @@ class AgentRunnerBase(ABC):
     async def start(self, initial_prompt: str = "") -> None:
         """Returns when prompts are taken. Raises what keeps the backend from starting.
 
+        That is an UnavailableError if a person has to do something first.
+
         Can be called again after `stop`, and after the backend died.
         """
 

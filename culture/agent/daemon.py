@@ -34,7 +34,7 @@ from culture.client.client import Client, Sent
 from culture.client.events import Echoed, Event, Joined, Left, Refused, Registered, Said
 from culture.config.address import Address
 from culture.config.agents import AgentConfig, TurnsConfig
-from culture.errors import CultureError
+from culture.errors import ConfigError, CultureError
 from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import State
 from culture.store.agent.spending import Use
@@ -201,7 +201,7 @@ class AgentDaemon:
         if self._supervisor is not None:
             await self._supervisor.stop()
         await self._ipc.stop()
-        self._client.quit("stopping" if why is None else "restarting")
+        self._client.quit(_last_words(why))
         self._ears.close()
 
     # What comes from IRC
@@ -373,6 +373,13 @@ class AgentDaemon:
             "total": self._file.spending.in_total()._asdict(),
             "last_error": self._last_error,
         }
+
+
+def _last_words(why: CultureError | None) -> str:
+    if isinstance(why, ConfigError):
+        # Nobody starts it again before somebody has done something about it.
+        return f"ending: {why}"
+    return "stopping" if why is None else "restarting"
 
 
 def _today() -> str:

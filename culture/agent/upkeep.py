@@ -7,7 +7,7 @@ from typing import Final
 from culture.agent.breaker import Breaker
 from culture.agent.contract import AgentRunnerBase, Message
 from culture.config.agents import TurnsConfig
-from culture.errors import CultureError, TemporaryError
+from culture.errors import ConfigError, CultureError, Problem, TemporaryError, UnavailableError
 from culture.store.agent.file import AgentFile
 
 _SESSION: Final = "session"
@@ -58,7 +58,7 @@ class Upkeep:
         return bool(self.paused_because)
 
     async def start(self, *, fresh: bool) -> None:
-        """Raises what keeps the backend from starting. A paused one is not started before it is resumed."""
+        """Raises ConfigError if a person has to act first. A paused one is not started before `resume`."""
         if fresh:
             self.session_id = ""
         if not self.is_paused:
@@ -124,7 +124,10 @@ class Upkeep:
         runner.on_exit = lambda code: self._exited(runner, code)
         self._runner = runner
         self._is_up = False
-        await runner.start()
+        try:
+            await runner.start()
+        except UnavailableError as error:
+            raise ConfigError([Problem(f"backend '{self._name}'", str(error), error.hint)]) from None
         self._is_up = True
         self._remember_session()
         self._on_started()

@@ -24,7 +24,7 @@ PATIENCE_S: Final = 20.0
 _MEANINGS: Final = {
     "64": "a wrong command line",
     "77": "not allowed",
-    "78": "a wrong configuration, or no program to run",
+    "78": "a wrong configuration, or a program that is missing, too old or not logged in",
 }
 
 

@@ -10,7 +10,7 @@ from support.irc import connected
 from culture.agent.contract import SupervisorBase
 from culture.agent.gate import OpenGate
 from culture.config.agents import TurnsConfig
-from culture.errors import TemporaryError
+from culture.errors import ConfigError, TemporaryError, UnavailableError
 from culture.store.agent.queue import Question
 
 MENTION = "[IRC @mention in #general] <spark-ori> @spark-claude "
@@ -165,6 +165,18 @@ async def test_a_busy_model_is_asked_again_and_its_failure_told_once(agent, ori,
     assert agent.states() == ["answered"]
     assert sum("failed" in line for line in ori.seen) == 1
     assert agent.prompts == [f"{MENTION}one", f"{AGAIN}one", f"{AGAIN}one"]
+
+
+async def test_a_backend_that_only_a_person_can_mend_ends_the_daemon_for_good(make_agent, ori):
+    agent = make_agent("spark-claude")
+    agent.start_error = UnavailableError("codex is not logged in", hint="codex login")
+    async with agent.running() as running:
+        with pytest.raises(ConfigError) as told:
+            async with asyncio.timeout(10):
+                await running
+
+    assert told.value.problems == (("backend 'claude'", "codex is not logged in", "codex login"),)
+    assert "QUIT :Quit: ending: backend 'claude': codex is not logged in" in await ori.until(" QUIT ")
 
 
 async def test_a_backend_that_does_not_start_at_first_ends_the_daemon(make_agent):

@@ -18,7 +18,7 @@ from culture.errors import NotAllowedError, UnavailableError
     [
         (
             {"MONITOR_EXIT_STATUS": "78", "MONITOR_SERVICE_RESULT": "exit-code"},
-            "a wrong configuration, or no program to run",
+            "a wrong configuration, or a program that is missing, too old or not logged in",
         ),
         ({"MONITOR_EXIT_STATUS": "9", "MONITOR_SERVICE_RESULT": "signal"}, "signal 9"),
         ({}, "it did not say why"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import uuid
@@ -18,6 +19,8 @@ GRACE_S: Final = 1.0
 MARK: Final = "CULTURE_SESSION"
 _LAST_WORDS: Final = 10
 _LAST_WORDS_BYTES: Final = 1000
+# The program is just being upgraded, or the host has no room for another process.
+_FOR_NOW: Final = (errno.ETXTBSY, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 _LOOK_S: Final = 0.01
 _LOOKS: Final = 500
 # How often we look again for the sake of those that may turn out to be ours.
@@ -52,7 +55,8 @@ class Program:
                 limit=LINE_BYTES,
             )
         except OSError as error:
-            raise UnavailableError(f"cannot start '{command[0]}': {error.strerror}") from None
+            kind = TemporaryError if error.errno in _FOR_NOW else UnavailableError
+            raise kind(f"cannot start '{command[0]}': {error.strerror}") from None
         return cls(process, mark)
 
     @property

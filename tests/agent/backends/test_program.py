@@ -10,7 +10,7 @@ from support.watched import processes
 
 from culture.agent.backends import program as module
 from culture.agent.backends.program import MARK, Program, end_marked
-from culture.errors import UnavailableError
+from culture.errors import TemporaryError, UnavailableError
 
 # Starts a process in a session of its own that holds our pipes, then does what it is told.
 LEAVES_ONE = """
@@ -79,6 +79,16 @@ async def test_its_last_words_are_kept(tmp_path):
 async def test_what_is_not_there_cannot_be_started(tmp_path):
     with pytest.raises(UnavailableError, match="cannot start '/no/such': No such file"):
         await Program.start(["/no/such"], tmp_path, {})
+
+
+async def test_one_that_is_just_being_written_may_be_started_later(tmp_path):
+    program = tmp_path / "program"
+    with program.open("w") as file:
+        program.chmod(0o755)
+        file.write("#!/bin/sh\n")
+        file.flush()
+        with pytest.raises(TemporaryError, match=r"cannot start '.*': Text file busy"):
+            await Program.start([str(program)], tmp_path, {})
 
 
 async def test_with_nothing_left_there_is_nothing_to_end():
