@@ -34,6 +34,14 @@ def running(command: str) -> Script:
 
 
 @pytest.mark.slow
+async def test_without_a_login_and_a_key_it_does_not_start(start, spec):
+    with pytest.raises(UnavailableError, match="codex is not logged in, and has no key") as told:
+        await start(env={**spec.env, settings.KEY: ""})
+
+    assert told.value.hint.startswith("codex login")
+
+
+@pytest.mark.slow
 async def test_the_program_itself_runs_without_node_around_it(agent, mark):
     [command] = [each for each in processes(mark).values() if "app-server" in each]
 

@@ -15,7 +15,7 @@ from culture.agent.backends.program import Program
 from culture.agent.backends.spoken import Tell
 from culture.agent.contract import Message, PermissionRequest, SessionSpec, Tool
 from culture.agent.permission import judged
-from culture.errors import CultureError
+from culture.errors import CultureError, UnavailableError
 
 # How long codex may take to let go of a turn.
 CANCEL_S: Final = 10.0
@@ -50,6 +50,7 @@ class Session:
         told = await self._rpc.request("initialize", {"clientInfo": _CLIENT, "capabilities": offers})
         settings.check_version(told["userAgent"])
         self._rpc.notify("initialized", {})
+        await self._check_login()
         if not (resume and await self._go_on(resume)):
             await self._begin()
 
@@ -79,6 +80,15 @@ class Session:
             self._deadline.reschedule(asyncio.get_running_loop().time() + CANCEL_S)
         if self._turn_id:
             self._beside.create_task(self._interrupt())
+
+    async def _check_login(self) -> None:
+        """Without one, codex would ask the API again and again, and be refused each time."""
+        told = await self._rpc.request("account/read", {"refreshToken": False})
+        if told["requiresOpenaiAuth"] and told["account"] is None:
+            hint = (
+                f"codex login, as its user and with its HOME; or set key_credential, a key for {settings.KEY}"
+            )
+            raise UnavailableError("codex is not logged in, and has no key", hint=hint)
 
     async def _begin(self) -> None:
         given = {**settings.thread(self._spec), **settings.dynamic_tools(self._spec)}
