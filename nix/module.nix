@@ -12,6 +12,11 @@ let
   yaml = pkgs.formats.yaml { };
   ircdFile = yaml.generate "ircd.yaml" cfg.ircd.settings;
   agentsFile = yaml.generate "agents.yaml" cfg.agents.settings;
+  # What agents.yaml says of each agent's service: where it works, as whom, and which credentials it may read.
+  dropIns = pkgs.runCommand "culture-agents-units" { } ''
+    mkdir $out
+    ${cfg.package}/bin/culturectl units --config ${agentsFile} --root $out
+  '';
   unitOf = agent: "culture-agent@${agent.nick}.service";
 in
 {
@@ -85,7 +90,10 @@ in
     users.groups.culture-agent = { };
 
     systemd.tmpfiles.packages = [ cfg.package ];
-    systemd.packages = [ cfg.package ];
+    systemd.packages = [
+      cfg.package
+      dropIns
+    ];
 
     # NixOS does not read [Install].
     systemd.targets.culture.wantedBy = [ "multi-user.target" ];

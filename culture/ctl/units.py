@@ -21,6 +21,8 @@ _RELOAD: Final = ("systemctl", "daemon-reload")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("nicks", nargs="*", metavar="NICK", help="these alone; default: all of agents.yaml")
     parser.add_argument("--dry-run", action="store_true", help="show what would be written")
+    root = "write below this directory, and leave the systemd of this host alone"
+    parser.add_argument("--root", type=Path, metavar="DIR", help=root)
     where = "default: ~/.culture/agents.yaml if it exists, else /etc/culture/agents.yaml"
     parser.add_argument("--config", type=Path, metavar="FILE", help=where)
 
@@ -31,14 +33,15 @@ def run(options: argparse.Namespace) -> int:
     nicks = options.nicks or [agent.nick for agent in config.agents]
     agents = [find_agent(config, nick, where=str(path)) for nick in nicks]
     rendered = {file: text for agent in agents for file, text in render(config, agent).items()}
+    directory = options.root / DIRECTORY.relative_to("/") if options.root else DIRECTORY
     if options.dry_run:
         for file, text in rendered.items():
-            print(f"# {DIRECTORY / file}\n{text}" if text else f"# {DIRECTORY / file}: not needed\n")
+            print(f"# {directory / file}\n{text}" if text else f"# {directory / file}: not needed\n")
         return 0
-    changed = apply(rendered, DIRECTORY)
+    changed = apply(rendered, directory)
     for file in changed:
-        print(DIRECTORY / file)
-    if changed:
+        print(directory / file)
+    if changed and not options.root:
         _reload()
         print("hint: systemctl restart culture-agent@NICK for those that run", file=sys.stderr)
     return 0

@@ -90,3 +90,14 @@ def test_a_dry_run_shows_the_files(tmp_path: Path, capsys: pytest.CaptureFixture
     shown = capsys.readouterr().out
     assert f"# /etc/systemd/system/{SERVICE}\n" in shown
     assert "User=ori\n" in shown
+
+
+def test_below_another_root_systemd_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    config = tmp_path / "agents.yaml"
+    config.write_text("agents:\n  - nick: spark-claude\n")
+
+    assert main.run(["units", "--root", str(tmp_path), "--config", str(config)]) == 0
+
+    written = tmp_path / "etc/systemd/system" / SERVICE
+    assert capsys.readouterr() == (f"{written}\n", "")
+    assert lines(written.read_text()) == ["LoadCredential="]

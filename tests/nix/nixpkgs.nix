@@ -204,6 +204,7 @@ let
         generate = name: value: derivation name // { text = toJSON value; };
       };
     git = derivation "git";
+    runCommand = name: env: script: derivation name // { script = types.str name script; };
     installShellFiles = derivation "installShellFiles";
     python3Packages =
       lib.genAttrs [

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ def host(culture: str) -> Any:
     """What NixOS is told by a host with this `services.culture`; of the files in /etc, their text."""
     return evaluated(
         f"let made = nixpkgs.evaluate {NIX}/module.nix {culture}; in made // {{ etc = "
-        "builtins.mapAttrs (name: file: file.source.text) (made.environment.etc or { }); }"
+        "builtins.mapAttrs (name: file: file.source.text) (made.environment.etc or { }); "
+        "scripts = map (each: each.script or null) (made.systemd.packages or [ ]); }"
     )
 
 
@@ -84,7 +86,7 @@ def test_every_file_parses(path: Path):
 
 
 def test_a_host_that_does_not_enable_it_is_told_nothing():
-    assert host("{ }") == {"etc": {}}
+    assert host("{ }") == {"etc": {}, "scripts": []}
 
 
 def test_the_settings_become_files_that_the_programs_accept():
@@ -113,9 +115,8 @@ def test_every_agent_in_the_settings_is_started():
 
 def test_units_are_those_of_the_package_and_are_wanted_by_what_their_install_section_says():
     systemd = host(SPARK)["systemd"]
-    assert (
-        systemd["packages"] == systemd["tmpfiles"]["packages"] == host(SPARK)["environment"]["systemPackages"]
-    )
+    assert systemd["packages"][:1] == systemd["tmpfiles"]["packages"]
+    assert systemd["packages"][:1] == host(SPARK)["environment"]["systemPackages"]
     enabled = {
         f"{name}.{kind}": settings["wantedBy"]
         for kind in ("service", "socket", "target")
@@ -133,6 +134,24 @@ def test_every_unit_that_it_adds_to_is_one_of_ours():
     for kind in ("service", "socket", "target"):
         for name in systemd[f"{kind}s"]:
             assert (UNITS / f"{name}.{kind}").is_file()
+
+
+@pytest.mark.parametrize("settings", [SPARK, "{ enable = true; }"])
+def test_each_agent_has_the_drop_ins_that_culturectl_makes(tmp_path: Path, settings: str):
+    told = host(settings)
+    (tmp_path / "agents.yaml").write_text(told["etc"]["culture/agents.yaml"])
+    culturectl = tmp_path / "culturectl"
+    culturectl.write_text(f'#!/bin/sh\nexec {sys.executable} -m culture.ctl.main "$@"\n')
+    culturectl.chmod(0o755)
+    script = re.sub(r"/nix/store/culture-\S+/bin/culturectl", str(culturectl), told["scripts"][1])
+    script = script.replace("/nix/store/agents.yaml", str(tmp_path / "agents.yaml"))
+
+    env = {**os.environ, "out": str(tmp_path / "out")}
+    subprocess.run(["bash", "-eu", "-c", script], env=env, stdout=subprocess.DEVNULL, check=True)
+
+    # systemd.packages takes what is below etc/systemd/system, too.
+    made = {path.parent.name for path in (tmp_path / "out/etc/systemd/system").glob("*/*.conf")}
+    assert made == {f"{name}.d" for name in told["systemd"]["targets"]["culture-agents"]["wants"]}
 
 
 def test_agents_have_their_variables_and_tools():
