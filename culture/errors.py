@@ -86,7 +86,7 @@ def run(program: str, body: Callable[[], int]) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except CultureError as error:
-        sys.stderr.write(describe(program, error))
+        _tell(describe(program, error))
         return error.exit_status
     except KeyboardInterrupt:
         return 130
@@ -98,8 +98,19 @@ def run(program: str, body: Callable[[], int]) -> int:
         if error.errno not in _NO_ROOM:
             raise
         _print_no_more()
-        sys.stderr.write(f"{program}: cannot write: {error.strerror}\n")
+        _tell(f"{program}: cannot write: {error.strerror}\n")
         return UnavailableError.exit_status
+
+
+def _tell(text: str) -> None:
+    """Where nobody can read it, the exit status has to do."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+    except OSError:
+        with contextlib.suppress(OSError):
+            sys.stderr.close()
 
 
 def _print_no_more() -> None:

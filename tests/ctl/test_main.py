@@ -95,3 +95,9 @@ def test_who_prints_nothing_needs_no_room(tmp_path: Path):
     with open("/dev/full", "wb") as full:
         done = typed("units", "--config", f"{tmp_path}/none.yaml", stdout=full, env={**os.environ})
     assert done.returncode == 66
+
+
+@pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
+def test_what_nobody_can_read_ends_with_its_status_all_the_same(where: str):
+    command = ["sh", "-c", f'exec "$0" -m culture.ctl.main nosuch {where}', sys.executable]
+    assert subprocess.run(command, timeout=30, check=False).returncode == 64
