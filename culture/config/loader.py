@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 import yaml
 
 from culture.config.rules import CHECK
-from culture.errors import ConfigError, NoInputError, Problem
+from culture.errors import ConfigError, NoInputError, NotAllowedError, Problem
 
 Model = TypeVar("Model")
 MOST: Final = 10**10
@@ -34,6 +34,8 @@ def load(path: Path, model: type[Model]) -> Model:
         raise NoInputError(f"'{path}' is not there", hint=f"touch {path} for the defaults") from None
     except UnicodeDecodeError as error:
         raise ConfigError([Problem(str(path), f"is not UTF-8 at byte {error.start}")]) from None
+    except PermissionError:
+        raise NotAllowedError(f"'{path}' may not be read", hint=f"ls -l {path}") from None
     except OSError as error:
         raise NoInputError(f"cannot read '{path}': {error.strerror}") from None
     return parse(text, model, where=str(path))

@@ -46,13 +46,18 @@ def open_home(path: Path) -> tuple[Home, list[Path]]:
     try:
         home.run.mkdir(mode=0o700, parents=True, exist_ok=True)
         for file in written:
-            shutil.copyfile(paths.skel() / file.name, file)
+            # Whole or not at all: the next time, what is there stays as it is.
+            half = file.with_name(f".{file.name}.part")
+            shutil.copyfile(paths.skel() / file.name, half)
+            half.replace(file)
     except OSError as error:
-        raise NotAllowedError(
-            f"cannot write '{error.filename or path}': {error.strerror}",
-            hint="choose another place: --home DIR",
-        ) from None
+        raise _cannot_write(path, error) from None
     return home, written
+
+
+def _cannot_write(path: Path, error: OSError) -> NotAllowedError:
+    what = f"cannot write '{error.filename or path}': {error.strerror}"
+    return NotAllowedError(what, hint="choose another place: --home DIR")
 
 
 @contextmanager
@@ -75,7 +80,10 @@ def load_both(home: Home) -> tuple[IrcdConfig, AgentsConfig]:
 
 def lock(home: Home) -> int:
     """Held until we end, however we end. Two at once would take each other's sockets."""
-    fd = os.open(home.run / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fd = os.open(home.run / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _cannot_write(home.run, error) from None
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -63,5 +63,5 @@ def install(file: Path) -> bool:
         half.write_bytes(text)
         half.replace(file)
     except OSError as error:
-        raise NotAllowedError(f"cannot write '{error.filename}': {error.strerror}") from None
+        raise NotAllowedError(f"cannot write '{error.filename or file}': {error.strerror}") from None
     return True

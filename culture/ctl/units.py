@@ -60,8 +60,11 @@ def apply(rendered: Mapping[Path, str], directory: Path) -> list[Path]:
     """What was not as it should be, and is now."""
     try:
         return [file for file, text in rendered.items() if _write(directory / file, text)]
-    except OSError as error:
+    except PermissionError as error:
         raise NotAllowedError(f"cannot write '{error.filename}': {error.strerror}", hint="sudo !!") from None
+    except OSError as error:
+        where = error.filename or directory
+        raise UnavailableError(f"cannot write '{where}': {error.strerror}") from None
 
 
 def _service(config: AgentsConfig, agent: AgentConfig) -> list[str]:

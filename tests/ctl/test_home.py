@@ -1,3 +1,4 @@
+import contextlib
 import os
 
 import pytest
@@ -6,7 +7,7 @@ from culture.config.agents import AgentsConfig
 from culture.config.ircd import IrcdConfig
 from culture.config.loader import parse
 from culture.ctl.home import load_both, lock, open_home, place_for_sockets, with_listen, with_server_port
-from culture.errors import ConfigError, UnavailableError
+from culture.errors import ConfigError, NotAllowedError, UnavailableError
 
 
 def test_a_new_home_starts_from_skel(tmp_path):
@@ -21,6 +22,18 @@ def test_a_new_home_starts_from_skel(tmp_path):
         ("spark-claude", ("#general",), "deny")
     ]
     assert str(agents.server.address) in ircd.listen
+
+
+def test_on_a_full_disk_no_half_a_file_is_left_for_the_next_time(small_disk):
+    with contextlib.suppress(OSError), (small_disk / "rest").open("wb", buffering=0) as rest:
+        while True:
+            rest.write(bytes(4096))
+
+    with pytest.raises(NotAllowedError, match="No space left on device"):
+        open_home(small_disk)
+
+    (small_disk / "rest").unlink()
+    assert len(open_home(small_disk)[1]) == 2
 
 
 def test_what_is_there_stays_as_it_is(tmp_path):

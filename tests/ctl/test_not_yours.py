@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from culture.ctl.home import open_home
 from culture.store.accounts import FILE, Accounts
 from culture.store.history.archive import DIRECTORY, Archive
 
@@ -32,6 +33,11 @@ def config() -> Iterator[Path]:
         yield config
 
 
+def as_nobody(*typed: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "culture.ctl.main", *typed]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, user=NOBODY, check=False)
+
+
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
@@ -42,7 +48,32 @@ def config() -> Iterator[Path]:
     ],
 )
 def test_what_is_not_theirs_is_told_with_what_to_type(config: Path, typed: str, told: str):
-    command = [sys.executable, "-m", "culture.ctl.main", *typed.split(), "--config", str(config)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, user=NOBODY, check=False)
+    done = as_nobody(*typed.split(), "--config", str(config))
     assert done.returncode == 77
     assert done.stderr.endswith(f"{told}\nhint: sudo !!\n")
+
+
+def test_units_are_roots_to_write(config: Path):
+    agents = config.with_name("agents.yaml")
+    agents.write_text("agents: [{nick: spark-claude}]\n")
+    done = as_nobody("units", "--root", str(config.parent), "--config", str(agents))
+    assert (done.returncode, done.stderr) == (
+        77,
+        f"culturectl: cannot write '{config.parent}/etc': Permission denied\nhint: sudo !!\n",
+    )
+
+
+def test_the_home_of_another_is_not_upped(config: Path):
+    home, _ = open_home(config.parent)
+    done = as_nobody("up", "--home", str(home.path))
+    assert done.returncode == 77
+    assert done.stderr.endswith("run/lock': Permission denied\nhint: choose another place: --home DIR\n")
+
+
+def test_a_configuration_that_may_not_be_read_is_told_as_that(config: Path):
+    config.chmod(0o600)
+    done = as_nobody("accounts", "list", "--config", str(config))
+    assert (done.returncode, done.stderr) == (
+        77,
+        f"culturectl: '{config}' may not be read\nhint: ls -l {config}\n",
+    )

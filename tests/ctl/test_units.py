@@ -1,5 +1,6 @@
 """What agents.yaml says of an agent's service becomes drop-ins, the same way twice."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig
 from culture.ctl import main
 from culture.ctl.units import FILE, apply, render
-from culture.errors import NotAllowedError
+from culture.errors import UnavailableError
 
 SERVICE = Path("culture-agent@spark-claude.service.d", FILE)
 SOCKET = Path("culture-agent@spark-claude.socket.d", FILE)
@@ -74,11 +75,23 @@ def test_applying_twice_does_nothing_and_what_is_not_needed_goes(tmp_path: Path)
     assert list((tmp_path / SERVICE).parent.iterdir()) == [tmp_path / SERVICE]
 
 
-def test_where_nobody_may_write_it_says_so(tmp_path: Path):
+def test_where_it_cannot_write_it_says_so(tmp_path: Path):
     (tmp_path / SERVICE.parent).write_text("in the way")
 
-    with pytest.raises(NotAllowedError, match=r"cannot write '.*culture-agent@spark-claude\.service\.d"):
+    with pytest.raises(UnavailableError, match=r"cannot write '.*culture-agent@spark-claude\.service\.d"):
         apply(rendered(), tmp_path)
+
+
+def test_a_full_disk_is_called_that_and_leaves_what_was_there(small_disk: Path):
+    apply(rendered(), small_disk)
+    with contextlib.suppress(OSError), (small_disk / "rest").open("wb", buffering=0) as rest:
+        while True:
+            rest.write(bytes(4096))
+
+    with pytest.raises(UnavailableError, match=r"cannot write '.*': No space left on device"):
+        apply(rendered(user="ori"), small_disk)
+
+    assert (small_disk / SERVICE).read_text() == rendered()[SERVICE]
 
 
 def test_a_dry_run_shows_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
