@@ -69,6 +69,12 @@ def _restore(directory: Path, options: argparse.Namespace) -> int:
     return 0
 
 
+def _reindex(directory: Path, options: argparse.Namespace) -> int:
+    keeping.reindex(directory)
+    print("searches find less until the server has gone through all messages", file=sys.stderr)
+    return 0
+
+
 def _export(directory: Path, options: argparse.Namespace) -> int:
     for line in keeping.export(directory, options.channel):
         print(line)
@@ -79,5 +85,6 @@ _ACTIONS: dict[str, Callable[[Path, argparse.Namespace], int]] = {
     "backup": _backup,
     "check": _check,
     "export": _export,
+    "reindex": _reindex,
     "restore": _restore,
 }

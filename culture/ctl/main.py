@@ -37,7 +37,9 @@ VERBS = {
     "accounts": Verb(accounts.run, accounts.add_arguments, "who may log in to the server of this host"),
     "backends": Verb(backends.run, backends.add_arguments, "which programs run agents, and how to get them"),
     "failed": Verb(failed.run, failed.add_arguments, "say in an agent's channels that its service gave up"),
-    "history": Verb(history.run, history.add_arguments, "check, back up, restore, export what was said"),
+    "history": Verb(
+        history.run, history.add_arguments, "check, mend, back up, restore, export what was said"
+    ),
     "list-links": Verb(links.run, links.add_arguments, "the other hosts, and how far each is behind"),
     "pause": Verb(pausing.pause, pausing.add_pause_arguments, "let an agent begin no turn"),
     "prune": Verb(prune.run, prune.add_arguments, "remove what is not to be kept"),

@@ -198,6 +198,31 @@ def test_a_check_finds_what_is_damaged(place: Place):
     assert "journal-00000001: no entry before byte" in done.stdout
 
 
+def test_an_index_that_is_not_that_of_the_messages_is_found_and_mended(place: Place):
+    archive = Archive(place.directory)
+    archive.append([said("kept")])
+    archive.catch_up()
+    archive.index_for(5)
+    with archive.reading() as connection:
+        connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+    found = place.type("history", "check")
+    assert (found.returncode, found.stdout.splitlines()) == (
+        1,
+        [
+            "history.db: the index of words lacks 1 messages",
+            "history.db: messages are whole; 'culturectl history reindex' mends the rest",
+        ],
+    )
+    done = place.type("history", "reindex")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "searches find less until the server has gone through all messages\n"
+    archive.index_for(5)
+    with archive.reading() as connection:
+        assert connection.execute("SELECT rowid FROM words WHERE words MATCH 'kept'").fetchall() == [(1,)]
+    archive.close()
+    assert place.type("history", "check").stdout == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [

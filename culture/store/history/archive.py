@@ -16,6 +16,7 @@ from culture.store.history.filing import Filing, filed_position
 from culture.store.history.holdings import Holdings, add, filed_holdings
 from culture.store.history.indexing import index
 from culture.store.history.journal import Entry, Happened, Journal, Position, decode
+from culture.store.history.mending import begin_index_anew, is_sound_but_for_index
 from culture.store.history.vectors import FILE as VECTORS
 
 FILE: Final = "history.db"
@@ -38,6 +39,8 @@ TIDY_EVERY_S: Final = 1.0
 CATCH_UP_S: Final = 10.0
 """How long a reader waits for what happened before it asked."""
 BUSY_S: Final = 10.0
+MEND_EVERY_S: Final = 3600.0
+"""If its index is damaged again before, something else is the matter."""
 WAL_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -148,6 +151,9 @@ class Archive:
         try:
             yield self._reader()
         except sqlite3.Error as error:
+            if is_damage(error):
+                with self._lock:
+                    self._mend()
             raise UnavailableError(f"cannot read '{self._path}': {error}") from None
 
     # Behind the traffic.
@@ -193,7 +199,7 @@ class Archive:
                 position, flaws = self._filing.file(lines)
         except sqlite3.DatabaseError as error:
             self._filing.forget()
-            if is_damage(error):
+            if is_damage(error) and not self._mend():
                 self._set_aside()
             raise UnavailableError(f"cannot write '{self._path}': {error}") from None
         # Nothing to read before the end: a new file was begun, and is empty.
@@ -205,8 +211,14 @@ class Archive:
             self._report("history is filed again")
 
     def _index(self) -> int:
-        with self._lock, self._transaction() as connection:
-            return index(connection, INDEX_SLICE)
+        with self._lock:
+            try:
+                with self._transaction() as connection:
+                    return index(connection, INDEX_SLICE)
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error) or not self._mend():
+                    raise
+                return 0
 
     def tidy(self) -> None:
         """What happened is on the disk, what was filed too, and files that are not needed are removed."""
@@ -243,6 +255,7 @@ class Archive:
         self._connection.execute("PRAGMA secure_delete = ON")
         self._filing = Filing(self._connection)
         self._filed = filed_position(self._connection)
+        self._looked_at = -MEND_EVERY_S
 
     def _set_aside(self) -> None:
         for connection in [self._connection, *self._readers]:
@@ -254,6 +267,27 @@ class Archive:
         self._drop_vectors()
         # All that the journal still has is filed anew.
         self._open()
+
+    def _mend(self) -> bool:
+        """Whether nothing was damaged but the index of words: then it begins anew. Takes seconds."""
+        if time.monotonic() - self._looked_at < MEND_EVERY_S:
+            return False
+        try:
+            # One that has not read anything yet: what others remember may not be on the disk any more.
+            with contextlib.closing(self._connect()) as connection:
+                is_sound = is_sound_but_for_index(connection)
+                if is_sound:
+                    begin_index_anew(connection)
+                    with contextlib.suppress(sqlite3.Error):
+                        connection.execute("VACUUM")
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise UnavailableError(f"cannot mend '{self._path}': {error}") from None
+            is_sound = False
+        self._looked_at, self._checked = time.monotonic(), Position(0, 0)
+        if is_sound:
+            self._report(f"the index of words in '{self._path}' was damaged, and is made anew")
+        return is_sound
 
     def _drop_vectors(self) -> None:
         """They tell of events by numbers that others will have."""

@@ -1,4 +1,4 @@
-"""What an operator does with a history: check it, back it up, restore it, export it."""
+"""What an operator does with a history: check it, mend its index, back it up, restore it, export it."""
 
 import contextlib
 import json
@@ -16,6 +16,7 @@ from culture.names import fold
 from culture.store.history.archive import BUSY_S, FILE
 from culture.store.history.filing import Filing, filed_position
 from culture.store.history.journal import Position, Segments, decode, lock
+from culture.store.history.mending import begin_index_anew, flaws_of_index, is_sound_but_for_index
 from culture.store.history.vectors import FILE as VECTORS
 
 TRIES: Final = 5
@@ -45,6 +46,9 @@ def check(directory: Path) -> list[str]:
         with opened(directory) as connection:
             told = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
             problems += [f"{FILE}: {line}" for line in told if line != "ok"]
+            problems += [f"{FILE}: {flaw}" for flaw in flaws_of_index(connection)]
+            if problems and is_sound_but_for_index(connection):
+                problems.append(f"{FILE}: messages are whole; 'culturectl history reindex' mends the rest")
     except UnavailableError as error:
         problems.append(str(error))
     journal = Segments(directory)
@@ -54,6 +58,15 @@ def check(directory: Path) -> list[str]:
         except ValueError:
             problems.append(f"{journal.path(position.segment).name}: no entry before byte {position.offset}")
     return problems
+
+
+def reindex(directory: Path) -> None:
+    """The index of words begins anew; a server that runs, or the next one, fills it."""
+    with opened(directory) as connection:
+        if not is_sound_but_for_index(connection):
+            raise UnavailableError(f"more of '{directory / FILE}' is damaged than its index of words")
+        begin_index_anew(connection)
+        connection.execute("VACUUM")
 
 
 def backup(directory: Path, target: Path) -> None:

@@ -1,0 +1,69 @@
+"""Mending: an index of words that is damaged, or is not that of the messages, begins anew."""
+
+import sqlite3
+from typing import Final
+
+from culture.store.damage import is_damage
+from culture.store.history.indexing import SPEECH, WORDS_MARK, indexed_up_to
+
+_OF_INDEX: Final = "(name = 'words' OR name GLOB 'words_*')"
+_MESSAGES: Final = f"SELECT id FROM events WHERE command IN {SPEECH} AND NOT is_redacted AND id <= ?1"
+_INDEXED: Final = "SELECT id FROM words_docsize"
+
+
+def flaws_of_index(connection: sqlite3.Connection) -> list[str]:
+    """What it lacks, and what it has that is gone. Nobody can write meanwhile, a second for each million."""
+    try:
+        # SQLite itself checks it so, though nothing is written.
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+        mark = (indexed_up_to(connection),)
+        lacking = _count(connection, f"{_MESSAGES} EXCEPT {_INDEXED}", mark)
+        unknown = _count(connection, f"{_INDEXED} EXCEPT {_MESSAGES}", mark)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        return ["the index of words is damaged"]
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    counts = {"lacks {} messages": lacking, "has {} messages that are gone": unknown}
+    return [f"the index of words {text.format(count)}" for text, count in counts.items() if count]
+
+
+def is_sound_but_for_index(connection: sqlite3.Connection) -> bool:
+    """Whether everything that cannot be made anew can be read."""
+    try:
+        query = f"SELECT name FROM sqlite_schema WHERE type = 'table' AND NOT {_OF_INDEX}"
+        tables = connection.execute(query).fetchall()
+        checks = (f"PRAGMA integrity_check({table})" for (table,) in tables)
+        return all(connection.execute(check).fetchall() == [("ok",)] for check in checks)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        return False
+
+
+def begin_index_anew(connection: sqlite3.Connection) -> None:
+    """Empties it: it is filled behind the traffic. What it was may be unreadable, and is not looked at.
+
+    Its pages belong to nothing any more, until `VACUUM` leaves them out.
+    """
+    (made_by,) = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'words'").fetchone()
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(f"DELETE FROM sqlite_schema WHERE {_OF_INDEX}")
+        # The connection forgets the tables too.
+        connection.execute("PRAGMA writable_schema = RESET")
+        connection.execute(made_by)
+        connection.execute("DELETE FROM marks WHERE name = ?", (WORDS_MARK,))
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _count(connection: sqlite3.Connection, rows: str, values: tuple[int]) -> int:
+    (count,) = connection.execute(f"SELECT count(*) FROM ({rows})", values).fetchone()
+    return int(count)
