@@ -1,6 +1,7 @@
 """Damaged databases: told from others, and set aside under a name that somebody is told."""
 
 import contextlib
+import itertools
 import os
 import sqlite3
 import time
@@ -32,8 +33,15 @@ def set_aside_if_damaged(
 
 
 def set_aside(path: Path, report: Callable[[str], None], clock: Callable[[], float]) -> None:
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(clock()))
+    aside = free_name(path.with_name(f"{path.name}.damaged"), clock())
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
-            os.rename(f"{path}{suffix}", f"{path}.damaged-{stamp}{suffix}")
-    report(f"a damaged file was set aside as '{path}.damaged-{stamp}'")
+            os.rename(f"{path}{suffix}", f"{aside}{suffix}")
+    report(f"a damaged file was set aside as '{aside}'")
+
+
+def free_name(path: Path, at: float) -> Path:
+    """With the time behind it, and a number if something was set aside in the same second already."""
+    stamped = f"{path.name}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime(at))}"
+    names = itertools.chain([stamped], (f"{stamped}-{number}" for number in itertools.count(2)))
+    return next(free for name in names if not (free := path.with_name(name)).exists())

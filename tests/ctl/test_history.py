@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from culture.protocol.happening import Happening
+from culture.store.history import keeping
 from culture.store.history.archive import Archive
 from culture.store.history.reading import ALWAYS, BEGINNING, END, View, find_place, window
 from culture.store.urls import Reader, Shared, Urls
@@ -77,6 +78,14 @@ def test_a_backup_is_whole_while_the_server_writes_and_can_be_restored(place: Pl
     again.close()
     assert place.type("history", "check").returncode == 0
     assert not (place.directory / "vectors").exists()
+
+
+def test_each_restore_sets_aside_what_was_there_under_a_name_of_its_own(place: Place, tmp_path: Path):
+    Archive(place.directory).close()
+    keeping.backup(place.directory, tmp_path / "copy.db")
+    asides = [keeping.restore(place.directory, tmp_path / "copy.db") for _ in range(4)]
+    assert len({*asides}) == 4
+    assert all((aside / "history.db").exists() for aside in asides)
 
 
 @pytest.mark.parametrize(("where", "why"), [("none/b", "No such file or directory"), ("f/b", "Not a dir")])

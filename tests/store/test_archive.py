@@ -201,6 +201,14 @@ def test_a_damaged_file_is_set_aside_and_named(tmp_path: Path):
     again.close()
 
 
+def test_what_was_set_aside_in_the_same_second_stays(tmp_path: Path):
+    for number in range(3):
+        (tmp_path / FILE).write_bytes(b"%d is not a database " % number * 1000)
+        Archive(tmp_path, clock=lambda: 0.0).close()
+    asides = sorted(tmp_path.glob("history.db.damaged-19700101T000000*"))
+    assert [aside.read_bytes()[:1] for aside in asides] == [b"0", b"1", b"2"]
+
+
 def test_a_file_that_is_damaged_while_in_use_is_set_aside_too(tmp_path: Path):
     reports: list[str] = []
     archive = Archive(tmp_path, report=reports.append)

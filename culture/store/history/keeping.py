@@ -13,6 +13,7 @@ from typing import Final
 
 from culture.errors import NoInputError, TemporaryError, UnavailableError, UsageError
 from culture.names import fold
+from culture.store.damage import free_name
 from culture.store.history.archive import BUSY_S, FILE
 from culture.store.history.filing import Filing, filed_position
 from culture.store.history.journal import Position, Segments, decode, lock
@@ -106,7 +107,7 @@ def restore(directory: Path, source: Path) -> Path:
     try:
         # First what may fail for lack of room.
         shutil.copyfile(source, fresh)
-        aside = directory / time.strftime("before-restore-%Y%m%dT%H%M%S", time.gmtime())
+        aside = free_name(directory / "before-restore", time.time())
         aside.mkdir()
         for path in [*directory.glob(f"{FILE}*"), *directory.glob("journal-*"), *directory.glob(VECTORS)]:
             path.rename(aside / path.name)
