@@ -15,6 +15,7 @@ from culture.ircd import express
 from culture.ircd.announce import announce
 from culture.ircd.auth import Answer, Authenticator, Question
 from culture.ircd.changes import LEAVES_ALL_AS_IT_WAS
+from culture.ircd.daytime import forward
 from culture.ircd.delivery import Delivery, Output, split_by_cap
 from culture.ircd.draft import take
 from culture.ircd.events import Change, Event, Quit, Redacted, Said
@@ -80,11 +81,11 @@ class Ircd:
         self.notes = Notes()
         self.skills = skills
         self.commands = commands
-        self.clock = clock
+        self.clock = forward(clock)
         """The time of day, which may jump; `timer` never does."""
         self.timer = timer
         self.new_id = new_id
-        self.started_at = clock()
+        self.started_at = self.clock()
         self.state = State(config.name)
         if config.links:
             # Before the first link: what another process knew of them is to be taken up.

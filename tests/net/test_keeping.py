@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.irc import Plain, connected
-from support.network import Network
+from support.network import Clock, Network
 
 from culture.config.links import LinkConfig
 from culture.ircd.channel import Channel, Flag
@@ -27,8 +27,8 @@ from culture.systemd.fdstore import FdStore
 
 
 class Server:
-    def __init__(self, driver: Driver, keeper: Keeper, port: int) -> None:
-        self.driver, self.keeper, self.port = driver, keeper, port
+    def __init__(self, driver: Driver, keeper: Keeper, port: int, clock: Clock) -> None:
+        self.driver, self.keeper, self.port, self.clock = driver, keeper, port, clock
 
     def kept(self, kind: str) -> list[Any]:
         kept = read_kept(self.keeper.path)
@@ -51,7 +51,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
         keeper = Keeper(network.ircd, store, tmp_path / "run")
         driver = Driver(network.ircd, keeper=keeper)
         await driver.serve(listeners)
-        yield Server(driver, keeper, address_of(listeners[0]).port)
+        yield Server(driver, keeper, address_of(listeners[0]).port, network.clock)
         await driver.stop()
 
 
@@ -85,17 +85,17 @@ async def test_what_is_only_said_is_not_written(server: Server, tmp_path: Path):
 async def test_who_spoke_last_is_written_once_a_minute(server: Server, tmp_path: Path):
     (tmp_path / "run").mkdir()
     async with connected(server.port, "spark-ori", "#a") as ori:
-        server.driver.ircd.clock.advance(61)
+        server.clock.advance(61)
         server.keeper.tick()
         before = server.keeper.path.stat().st_size
-        server.driver.ircd.clock.advance(30)
+        server.clock.advance(30)
         ori.send("PRIVMSG #a :plain", "PING x")
         await ori.until("PONG")
         server.keeper.tick()
         assert server.keeper.path.stat().st_size == before
-        server.driver.ircd.clock.advance(30)
+        server.clock.advance(30)
         server.keeper.tick()
-        assert list(server.kept("spoke_at")) == [server.driver.ircd.clock() - 30]
+        assert list(server.kept("spoke_at")) == [server.clock() - 30]
 
 
 async def test_since_when_users_of_other_hosts_are_idle_is_known_after_a_crash(

@@ -55,6 +55,18 @@ def test_it_is_offered_and_its_limits_are_told(network: Network):
         assert part in told
 
 
+def test_what_is_said_after_the_clock_was_put_back_comes_later(network: Network, ori: Client):
+    last = msgid(ori, 9)
+    network.clock.advance(-5)
+    for number in (10, 11, 12):
+        ori.send(f"PRIVMSG #ops :{number}")
+        network.clock.advance(1)
+    ori.lines()
+    assert asked(ori, "CHATHISTORY LATEST #ops * 4") == ["9", "10", "11", "12"]
+    assert asked(ori, f"CHATHISTORY AFTER #ops {last} 9") == ["10", "11", "12"]
+    assert asked(ori, f"CHATHISTORY AFTER #ops {at(9)} 9") == ["10", "11", "12"]
+
+
 def test_messages_come_in_a_batch_as_they_were(network: Network, ori: Client):
     ori.send("@+x=1 PRIVMSG #ops :last", "CHATHISTORY LATEST #OPS * 2")
     opening, first, second, closing = ori.lines()
