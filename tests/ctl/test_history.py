@@ -99,6 +99,25 @@ def test_a_backup_that_cannot_be_written_blames_its_own_file(
     assert done.stderr.startswith(f"culturectl: cannot write '{tmp_path}/{where}': {why}")
 
 
+def test_a_backup_without_room_blames_its_own_disk_and_leaves_nothing_there(small_disk: Path, tmp_path: Path):
+    place = Place(tmp_path)
+    archive = Archive(place.directory)
+    archive.append([said("y" * 400 + str(number)) for number in range(10_000)])
+    archive.catch_up()
+    archive.close()
+    done = place.type("history", "backup", f"{small_disk}/b.db")
+    assert done.stderr == f"culturectl: cannot write '{small_disk}/b.db': No space left on device\n"
+    assert not [*small_disk.iterdir()]
+
+
+def test_a_check_does_not_mind_a_file_of_the_journal_that_goes_meanwhile(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    Archive(place.directory).close()
+    monkeypatch.setattr(keeping.Segments, "segments", lambda self: [1, 7])
+    assert keeping.check(place.directory) == []
+
+
 def test_a_backup_may_have_any_name(place: Place, tmp_path: Path):
     Archive(place.directory).close()
     copy = tmp_path / "b%41#x?.db"

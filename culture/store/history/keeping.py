@@ -1,6 +1,7 @@
 """What an operator does with a history: check it, mend its index, back it up, restore it, export it."""
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -21,8 +22,10 @@ from culture.store.history.mending import begin_index_anew, flaws_of_index, is_s
 from culture.store.history.vectors import FILE as VECTORS
 
 TRIES: Final = 5
-_NOWHERE: Final = Position(0, 0)
-_END: Final = Position(2**62, 0)
+_LAST: Final = 2**62
+_END: Final = Position(_LAST, 0)
+_BESIDE: Final = ("", "-journal", "-wal", "-shm")
+"""What SQLite calls a file, and those that it puts beside it."""
 
 
 @contextlib.contextmanager
@@ -53,12 +56,19 @@ def check(directory: Path) -> list[str]:
     except UnavailableError as error:
         problems.append(str(error))
     journal = Segments(directory)
-    for line, position in journal.read(_NOWHERE, _END):
+    for segment in journal.segments():
+        # It may be filed and removed while we look.
+        with contextlib.suppress(FileNotFoundError):
+            problems += _flaws_of_segment(journal, segment)
+    return problems
+
+
+def _flaws_of_segment(journal: Segments, segment: int) -> Iterator[str]:
+    for line, position in journal.read(Position(segment, 0), Position(segment, _LAST)):
         try:
             decode(line)
         except ValueError:
-            problems.append(f"{journal.path(position.segment).name}: no entry before byte {position.offset}")
-    return problems
+            yield f"{journal.path(segment).name}: no entry before byte {position.offset}"
 
 
 def reindex(directory: Path) -> None:
@@ -87,8 +97,9 @@ def backup(directory: Path, target: Path) -> None:
     except OSError as error:
         raise UnavailableError(f"cannot write '{target}': {error.strerror}") from None
     finally:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
+        for suffix in _BESIDE:
+            with contextlib.suppress(OSError):
+                half.with_name(half.name + suffix).unlink(missing_ok=True)
 
 
 def restore(directory: Path, source: Path) -> Path:
@@ -162,7 +173,7 @@ def _exported(directory: Path, channel: str | None) -> Iterator[str]:
 
 def _copy(directory: Path, target: Path) -> bool:
     """Whether it is whole: a file of the journal may be filed and removed while we look."""
-    with opened(directory) as source, contextlib.closing(sqlite3.connect(target)) as copy:
+    with opened(directory) as source, contextlib.closing(sqlite3.connect(target)) as copy, _room_for_copy():
         os.chmod(target, 0o600)
         source.backup(copy)
         copy.isolation_level = None
@@ -177,6 +188,17 @@ def _copy(directory: Path, target: Path) -> bool:
             return False
         # They go in order. One that was filed to its end may go before anything of the next is filed.
         return start.segment in journal.segments() or filed_position(source) == start
+
+
+@contextlib.contextmanager
+def _room_for_copy() -> Iterator[None]:
+    """Nothing is written to the history itself: if there is no room, there is none for the copy."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
+            raise
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
 
 
 def _check_copy(source: Path) -> None:
