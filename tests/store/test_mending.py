@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from culture.errors import UnavailableError
+from culture.errors import UnavailableError, UsageError
 from culture.protocol.happening import Happening
 from culture.store.history.archive import FILE, Archive
 from culture.store.history.indexing import index
-from culture.store.history.keeping import check, reindex
+from culture.store.history.keeping import backup, check, opened, reindex, restore
+from culture.store.history.mending import begin_index_anew
 
 MANY = 3000
 DEADLINE_S = 20.0
@@ -29,9 +30,10 @@ def pages_of(path: Path, table: str) -> list[int]:
         return [page for (page,) in connection.execute(query, (table,))]
 
 
-def damage(directory: Path, table: str) -> None:
-    with (directory / FILE).open("r+b") as file:
-        for page in pages_of(directory / FILE, table):
+def damage(where: Path, table: str) -> None:
+    path = where / FILE if where.is_dir() else where
+    with path.open("r+b") as file:
+        for page in pages_of(path, table):
             file.seek((page - 1) * 4096)
             file.write(b"\xff" * 4096)
 
@@ -119,6 +121,35 @@ def test_an_index_that_is_damaged_again_at_once_is_not_made_anew_for_ever(direct
             found(archive)
     assert len(reports) == 1
     archive.close()
+
+
+def test_a_backup_of_which_only_the_index_is_damaged_is_restored(directory: Path, tmp_path: Path):
+    for table in ("words_data", "words_idx"):
+        damage(directory, table)
+    backup(directory, tmp_path / "copy.db")
+    restore(tmp_path / "new", tmp_path / "copy.db")
+    archive = Archive(tmp_path / "new")
+    with pytest.raises(UnavailableError, match="cannot"):
+        found(archive)
+    archive.index_for(DEADLINE_S)
+    assert found(archive) == MANY
+    archive.close()
+
+
+def test_a_backup_that_is_damaged_otherwise_is_not_restored(directory: Path, tmp_path: Path):
+    backup(directory, tmp_path / "copy.db")
+    damage(tmp_path / "copy.db", "events")
+    with pytest.raises(UsageError, match="is damaged"):
+        restore(tmp_path / "new", tmp_path / "copy.db")
+
+
+def test_a_mending_that_was_cut_short_is_ended_by_the_next(directory: Path):
+    with opened(directory) as connection:
+        begin_index_anew(connection)
+    *_, how = check(directory)
+    assert "'culturectl history reindex' mends" in how
+    reindex(directory)
+    assert check(directory) == []
 
 
 def test_where_more_than_the_index_is_damaged_it_is_set_aside(directory: Path):
