@@ -77,7 +77,8 @@ def _reindex(directory: Path, options: argparse.Namespace) -> int:
 
 def _export(directory: Path, options: argparse.Namespace) -> int:
     for line in keeping.export(directory, options.channel):
-        print(line)
+        # Whatever the terminal is set to: JSON is UTF-8 (RFC 8259, section 8.1).
+        sys.stdout.buffer.write(f"{line}\n".encode())
     return 0
 
 

@@ -167,6 +167,14 @@ def test_export_is_json_in_lines(place: Place):
     archive.close()
 
 
+def test_export_is_utf_8_wherever_it_is_typed(place: Place, monkeypatch: pytest.MonkeyPatch):
+    archive = Archive(place.directory)
+    archive.append([said("☃")])
+    archive.close()
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    assert json.loads(place.type("history", "export").stdout)["text"] == "☃"
+
+
 def test_a_restore_without_room_changes_nothing(small_disk: Path, tmp_path: Path):
     place = Place(tmp_path)
     place.directory = small_disk / "state" / "history"
