@@ -89,6 +89,13 @@ async def test_an_orderly_stop_forgets_nothing(tmp_path: Path):
         await bo.until(":https://example.org/x")
 
 
+def fill(ballast: Path) -> None:
+    """The rest of the disk."""
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(b"x" * 4096):
+            pass
+
+
 async def test_a_full_disk_refuses_messages_and_heals_when_space_returns(tmp_path: Path, small_disk: Path):
     async with (
         running(tmp_path, small_disk) as (program, port),
@@ -96,9 +103,7 @@ async def test_a_full_disk_refuses_messages_and_heals_when_space_returns(tmp_pat
         connected(port, "spark-bo", "#ops") as bo,
     ):
         ballast = small_disk / "ballast"
-        with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-            while file.write(b"x" * 4096):
-                pass
+        fill(ballast)
         for number in range(200):
             ori.send(f"PRIVMSG #ops :{number} {'y' * 400}")
         ori.send("PING full")
@@ -112,6 +117,31 @@ async def test_a_full_disk_refuses_messages_and_heals_when_space_returns(tmp_pat
         told = [line.rpartition(" :")[2] for line in bo.seen if " PRIVMSG #ops :" in line]
         assert await history_of(port, "#ops") == told
         assert program.process.poll() is None
+
+
+async def test_a_server_that_is_started_on_a_full_disk_refuses_messages_until_space_returns(
+    tmp_path: Path, small_disk: Path
+):
+    async with running(tmp_path, small_disk) as (_, port), connected(port, "spark-ori", "#ops") as ori:
+        ori.send("PRIVMSG #ops :before", "PING x")
+        await ori.until("PONG")
+        await eventually(lambda: [*small_disk.rglob("reserve")])
+    fill(small_disk / "ballast")
+    async with (
+        running(tmp_path, small_disk) as (program, port),
+        connected(port, "spark-ori", "#ops", caps="standard-replies") as ori,
+    ):
+        await program.says("the disk is full: what was laid by for a start is used up")
+        fill(small_disk / "more")
+        for _ in range(20):
+            ori.send(f"PRIVMSG #ops :{'y' * 400}")
+        await ori.until("FAIL PRIVMSG NOT_RECORDED")
+        (small_disk / "ballast").unlink()
+        ori.send("PRIVMSG #ops :back again", "PING y")
+        await ori.until("PONG")
+        told = [text for text in await history_of(port, "#ops") if "y" not in text]
+        assert told == ["before", "back again"]
+        await eventually(lambda: [*small_disk.rglob("reserve")])
 
 
 def files_with(directory: Path, text: bytes) -> list[Path]:

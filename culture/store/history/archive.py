@@ -18,6 +18,7 @@ from culture.store.history.indexing import index
 from culture.store.history.journal import Entry, Happened, Journal, Position, decode
 from culture.store.history.mending import begin_index_anew, is_sound_but_for_index
 from culture.store.history.vectors import FILE as VECTORS
+from culture.store.reserve import give_up, lay_by
 
 FILE: Final = "history.db"
 DIRECTORY: Final = "history"
@@ -61,6 +62,7 @@ class Archive:
         self._clock = clock
         self.journal = Journal(directory, is_synced=is_synced)
         self._path = directory / FILE
+        self._reserve = directory / "reserve"
         self._lock = threading.Lock()
         self._readers: list[sqlite3.Connection] = []
         self._local = threading.local()
@@ -71,7 +73,13 @@ class Archive:
         self._tidied_at = self._seen_at = 0.0
         self._wake, self._is_over = threading.Event(), False
         self._thread: threading.Thread | None = None
-        self._open()
+        try:
+            self._open()
+        except UnavailableError:
+            if not give_up(self._reserve):
+                raise
+            self._open()
+            self._report("the disk is full: what was laid by for a start is used up")
         if self.journal.position < self._filed:
             # The database is a restored one, and came without its journal.
             self.journal.begin_segment(self._filed.segment + 1)
@@ -222,6 +230,7 @@ class Archive:
 
     def tidy(self) -> None:
         """What happened is on the disk, what was filed too, and files that are not needed are removed."""
+        lay_by(self._reserve)
         if self._synced != self.journal.position:
             self._synced = self.journal.position
             self.journal.sync()
