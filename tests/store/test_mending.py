@@ -8,6 +8,7 @@ import pytest
 
 from culture.errors import UnavailableError, UsageError
 from culture.protocol.happening import Happening
+from culture.store.history import archive as archive_module
 from culture.store.history.archive import FILE, Archive
 from culture.store.history.indexing import index
 from culture.store.history.keeping import backup, check, opened, reindex, restore
@@ -109,17 +110,28 @@ def test_an_index_that_is_damaged_where_it_grows_is_made_anew(directory: Path):
     archive.close()
 
 
-def test_an_index_that_is_damaged_again_at_once_is_not_made_anew_for_ever(directory: Path):
+def test_an_index_that_is_damaged_again_at_once_is_made_anew_a_minute_later(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+):
     reports: list[str] = []
     archive = Archive(directory, report=reports.append)
     for _ in range(3):
         archive.tidy()
         damage(directory, "words_data")
+        damage(directory, "words_docsize")
         for reader in (archive._connection, *archive._readers):
             reader.execute("PRAGMA cache_size = 0")
         with contextlib.suppress(UnavailableError):
             found(archive)
+    archive.append([said(MANY, "REDACT", ("m7",))])
+    with pytest.raises(UnavailableError, match="cannot"):
+        archive.catch_up()
     assert len(reports) == 1
+    monkeypatch.setattr(archive_module, "MEND_EVERY_S", 0.0)
+    with pytest.raises(UnavailableError, match="cannot"):
+        archive.catch_up()
+    archive.catch_up()
+    assert (len(reports), events(archive)) == (2, MANY)
     archive.close()
 
 

@@ -40,8 +40,8 @@ TIDY_EVERY_S: Final = 1.0
 CATCH_UP_S: Final = 10.0
 """How long a reader waits for what happened before it asked."""
 BUSY_S: Final = 10.0
-MEND_EVERY_S: Final = 3600.0
-"""If its index is damaged again before, something else is the matter."""
+MEND_EVERY_S: Final = 60.0
+"""Where a disk damages what is written to it, nobody waits for more than that."""
 WAL_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -264,7 +264,7 @@ class Archive:
         self._connection.execute("PRAGMA secure_delete = ON")
         self._filing = Filing(self._connection)
         self._filed = filed_position(self._connection)
-        self._looked_at = -MEND_EVERY_S
+        self._looked_at, self._is_sound = -MEND_EVERY_S, True
 
     def _set_aside(self) -> None:
         for connection in [self._connection, *self._readers]:
@@ -280,23 +280,23 @@ class Archive:
     def _mend(self) -> bool:
         """Whether nothing was damaged but the index of words: then it begins anew. Takes seconds."""
         if time.monotonic() - self._looked_at < MEND_EVERY_S:
-            return False
+            return self._is_sound
         try:
             # One that has not read anything yet: what others remember may not be on the disk any more.
             with contextlib.closing(self._connect()) as connection:
-                is_sound = is_sound_but_for_index(connection)
-                if is_sound:
+                self._is_sound = is_sound_but_for_index(connection)
+                if self._is_sound:
                     begin_index_anew(connection)
                     with contextlib.suppress(sqlite3.Error):
                         connection.execute("VACUUM")
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise UnavailableError(f"cannot mend '{self._path}': {error}") from None
-            is_sound = False
+            self._is_sound = False
         self._looked_at, self._checked = time.monotonic(), Position(0, 0)
-        if is_sound:
+        if self._is_sound:
             self._report(f"the index of words in '{self._path}' was damaged, and is made anew")
-        return is_sound
+        return self._is_sound
 
     def _drop_vectors(self) -> None:
         """They tell of events by numbers that others will have."""
