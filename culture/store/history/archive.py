@@ -16,7 +16,7 @@ from culture.store.history.filing import Filing, filed_position
 from culture.store.history.holdings import Holdings, add, filed_holdings
 from culture.store.history.indexing import index
 from culture.store.history.journal import Entry, Happened, Journal, Position, decode
-from culture.store.history.mending import begin_index_anew, is_sound_but_for_index
+from culture.store.history.mending import begin_index_anew, is_sound_but_for_index, may_be_of_index
 from culture.store.history.vectors import FILE as VECTORS
 from culture.store.reserve import give_up, lay_by
 
@@ -159,7 +159,7 @@ class Archive:
         try:
             yield self._reader()
         except sqlite3.Error as error:
-            if is_damage(error):
+            if may_be_of_index(error):
                 with self._lock:
                     self._mend()
             raise UnavailableError(f"cannot read '{self._path}': {error}") from None
@@ -207,8 +207,11 @@ class Archive:
                 position, flaws = self._filing.file(lines)
         except sqlite3.DatabaseError as error:
             self._filing.forget()
-            if is_damage(error) and not self._mend():
-                self._set_aside()
+            if may_be_of_index(error):
+                if self._mend():
+                    return
+                if is_damage(error) and not self._is_sound:
+                    self._set_aside()
             raise UnavailableError(f"cannot write '{self._path}': {error}") from None
         # Nothing to read before the end: a new file was begun, and is empty.
         self._filed = position or end
@@ -224,7 +227,7 @@ class Archive:
                 with self._transaction() as connection:
                     return index(connection, INDEX_SLICE)
             except sqlite3.DatabaseError as error:
-                if not is_damage(error) or not self._mend():
+                if not may_be_of_index(error) or not self._mend():
                     raise
                 return 0
 
@@ -278,9 +281,9 @@ class Archive:
         self._open()
 
     def _mend(self) -> bool:
-        """Whether nothing was damaged but the index of words: then it begins anew. Takes seconds."""
+        """Whether the index of words was begun anew: if nothing else is damaged. Takes seconds."""
         if time.monotonic() - self._looked_at < MEND_EVERY_S:
-            return self._is_sound
+            return False
         try:
             # One that has not read anything yet: what others remember may not be on the disk any more.
             with contextlib.closing(self._connect()) as connection:

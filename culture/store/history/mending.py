@@ -4,31 +4,42 @@ import sqlite3
 from typing import Final
 
 from culture.store.damage import is_damage
-from culture.store.history.indexing import SPEECH, WORDS_MARK, indexed_up_to
+from culture.store.history.indexing import SPEECH, WORDS_MARK, indexed_up_to, place_word
 
 _OF_INDEX: Final = "(name = 'words' OR name GLOB 'words_*')"
 _MESSAGES: Final = f"SELECT id FROM events WHERE command IN {SPEECH} AND NOT is_redacted AND id <= ?1"
 _INDEXED: Final = "SELECT id FROM words_docsize"
+_FOUND: Final = "SELECT rowid FROM words WHERE words MATCH ?2"
 
 
 def flaws_of_index(connection: sqlite3.Connection) -> list[str]:
-    """What it lacks, and what it has that is gone. Nobody can write meanwhile, a second for each million."""
+    """What it lacks, and what it has that is gone."""
     try:
-        # SQLite itself checks it so, though nothing is written.
-        connection.execute("BEGIN IMMEDIATE")
+        # Nobody else can write meanwhile, for a second if there are a million.
         connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
-        mark = (indexed_up_to(connection),)
+        # All of it as it is at one moment.
+        connection.execute("BEGIN")
+        mark = indexed_up_to(connection)
         lacking = _count(connection, f"{_MESSAGES} EXCEPT {_INDEXED}", mark)
         unknown = _count(connection, f"{_INDEXED} EXCEPT {_MESSAGES}", mark)
+        # What it believes to have may not be found in it.
+        missed = f"{_MESSAGES} AND place = ?3 EXCEPT {_FOUND}"
+        places = [place for (place,) in connection.execute("SELECT id FROM places")]
+        not_found = [_count(connection, missed, mark, f"about : {place_word(each)}", each) for each in places]
     except sqlite3.DatabaseError as error:
-        if not is_damage(error):
+        if not may_be_of_index(error):
             raise
         return ["the index of words is damaged"]
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-    counts = {"lacks {} messages": lacking, "has {} messages that are gone": unknown}
+    counts = {"lacks {} messages": max(lacking, sum(not_found)), "has {} messages that are gone": unknown}
     return [f"the index of words {text.format(count)}" for text, count in counts.items() if count]
+
+
+def may_be_of_index(error: sqlite3.Error) -> bool:
+    """Whether it is damage, or what FTS5 says of tables that do not fit each other; others say more."""
+    return is_damage(error) or error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT
 
 
 def is_sound_but_for_index(connection: sqlite3.Connection) -> bool:
@@ -64,6 +75,6 @@ def begin_index_anew(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-def _count(connection: sqlite3.Connection, rows: str, values: tuple[int]) -> int:
+def _count(connection: sqlite3.Connection, rows: str, *values: int | str) -> int:
     (count,) = connection.execute(f"SELECT count(*) FROM ({rows})", values).fetchone()
     return int(count)
