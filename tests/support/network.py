@@ -35,7 +35,7 @@ class Network:
         limits: Limits | None = None,
         authenticator: Authenticator | None = None,
         oper_passwords: Mapping[str, str] = NO_PASSWORDS,
-        on_rehash: Callable[[], object] = lambda: None,
+        on_rehash: Callable[[Session], object] = lambda operator: None,
         skills: Skills = NO_SKILLS,
         **config: object,
     ) -> None:
