@@ -102,7 +102,7 @@ async def _serve(
         loop.add_signal_handler(number, stop.put_nowait, number)
     loop.add_signal_handler(signal.SIGHUP, reload_asked.put_nowait, None)
     for each in listeners:
-        await driver.serve([each.socket], each.carrier, certificate)
+        driver.serve([each.socket], each.carrier, certificate)
     tell_who_may_come_in(driver)
     restore(driver, clients)
     linking = open_links(driver, log_of(skills), state_dir, os.environ)

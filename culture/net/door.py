@@ -79,8 +79,11 @@ class Door:
             sock.close()
             return
         try:
-            Wire(self._wires, sock, address, self._meet()).begin()
+            self._let_in(sock, address)
         except Exception:
             # A bug costs the one that brings it out.
             log.exception("closing a connection")
             sock.close()
+
+    def _let_in(self, sock: socket.socket, address: Any) -> None:
+        Wire(self._wires, sock, address, self._meet()).begin()

@@ -25,7 +25,8 @@ from culture.net.listeners import address_of
 from culture.net.origin import Origin
 from culture.net.reach import describe, is_exposed
 from culture.net.reception import reception
-from culture.net.tls import HANDSHAKE_S, Certificate
+from culture.net.secure_door import SecureDoor
+from culture.net.tls import Certificate
 from culture.net.traffic import traffic_of
 from culture.net.wire import Wire
 from culture.net.wires import Wires
@@ -64,7 +65,7 @@ class Driver:
         """Those that are other hosts, or say so."""
         self.addresses: list[Address] = []
         """Where it listens."""
-        self._servers: list[asyncio.Server | Door] = []
+        self._doors: list[Door] = []
         self._wires = Wires(self._begin_turn, self._flush)
         self.on_tick: Callable[[], None] = lambda: None
         self.is_awake = False
@@ -73,7 +74,7 @@ class Driver:
         self._news = asyncio.Event()
         """Somebody left, or was answered."""
 
-    async def serve(
+    def serve(
         self,
         listeners: list[socket.socket],
         carrier: Carrier = PLAIN,
@@ -84,9 +85,9 @@ class Driver:
         for listener in listeners:
             if carrier.is_tls:
                 assert certificate is not None
-                self._servers.append(await self._serve_tls(listener, meet, certificate))
+                self._doors.append(SecureDoor(self, self._wires, listener, meet, certificate.context))
             else:
-                self._servers.append(Door(self._wires, listener, meet))
+                self._doors.append(Door(self._wires, listener, meet))
             address = address_of(listener)
             self.addresses.append(address)
             log.info("listening on %s", describe(address, carrier), extra=fields("listening"))
@@ -94,18 +95,6 @@ class Driver:
                 log.warning(
                     "%s has no TLS: whoever is on the way to it can read and change what is said", address
                 )
-
-    async def _serve_tls(
-        self, listener: socket.socket, meet: Callable[[], asyncio.Protocol], certificate: Certificate
-    ) -> asyncio.Server:
-        tls: dict[str, Any] = {
-            "ssl": certificate.context,
-            "ssl_handshake_timeout": HANDSHAKE_S,
-            "ssl_shutdown_timeout": GOODBYE_S,
-        }
-        if listener.family == socket.AF_UNIX:
-            return await self._loop.create_unix_server(meet, sock=listener, **tls)
-        return await self._loop.create_server(meet, sock=listener, **tls)
 
     async def keep_time(self) -> None:
         while True:
@@ -118,8 +107,8 @@ class Driver:
 
     async def stop(self) -> None:
         """Accept nobody any more, say goodbye to everyone, and let it be read."""
-        for server in self._servers:
-            server.close()
+        for door in self._doors:
+            door.close()
         self.ircd.close_all(list(self.ircd.sessions), "Server is stopping")
         if self.keeper is not None:
             self.keeper.end()
@@ -130,8 +119,8 @@ class Driver:
 
     async def leave(self, keeper: Keeper) -> None:
         """Let another process go on: who cannot be kept is told, everyone else notices nothing."""
-        for server in self._servers:
-            server.close()
+        for door in self._doors:
+            door.close()
         unkept = [session for session in self.ircd.sessions if not keeper.keeps(session)]
         self.ircd.close_all(unkept, "Server is restarting")
         self._flush()

@@ -1,6 +1,7 @@
 """Where a client comes from: an address, or a socket of this machine."""
 
 import asyncio
+import dataclasses
 import hashlib
 import ipaddress
 import socket
@@ -50,13 +51,22 @@ class Origin:
 
 
 def origin_of(transport: asyncio.BaseTransport) -> Origin:
-    tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
-    secure, fingerprint = tls is not None, _fingerprint(tls)
-    sock: socket.socket = transport.get_extra_info("socket")
+    sock, address = transport.get_extra_info("socket"), transport.get_extra_info("peername")
+    return secured(origin_at(sock, address), transport)
+
+
+def origin_at(sock: socket.socket, address: Any) -> Origin:
+    """What is known before TLS begins."""
     if sock.family == socket.AF_UNIX:
-        return Origin(None, is_secure=secure, fingerprint=fingerprint, uid=_uid(sock))
-    host, port = transport.get_extra_info("peername")[:2]
-    return Origin(parse_ip(host), port, secure, fingerprint)
+        return Origin(None, uid=_uid(sock))
+    return Origin(parse_ip(address[0]), address[1])
+
+
+def secured(origin: Origin, transport: asyncio.BaseTransport) -> Origin:
+    tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+    if tls is None:
+        return origin
+    return dataclasses.replace(origin, is_secure=True, fingerprint=_fingerprint(tls))
 
 
 def origin_values(origin: Origin) -> dict[str, Any]:
@@ -89,6 +99,6 @@ def _uid(sock: socket.socket) -> int:
     return int(uid)
 
 
-def _fingerprint(tls: ssl.SSLObject | None) -> str:
-    certificate = tls.getpeercert(binary_form=True) if tls is not None else None
+def _fingerprint(tls: ssl.SSLObject) -> str:
+    certificate = tls.getpeercert(binary_form=True)
     return hashlib.sha256(certificate).hexdigest() if certificate else ""

@@ -33,9 +33,9 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
     pair = make_pair(tmp_path, "localhost")
     with listening(("127.0.0.1:0", "127.0.0.1:0"), []) as listeners:
         driver = Driver(Network(motd="welcome").ircd)
-        await driver.serve(listeners[:1])
+        driver.serve(listeners[:1])
         certificate = Certificate(Tls(str(pair.certificate), str(pair.key)))
-        await driver.serve(listeners[1:], CARRIERS["tls"], certificate)
+        driver.serve(listeners[1:], CARRIERS["tls"], certificate)
         port, tls_port = (address_of(each).port for each in listeners)
         yield Server(port, tls_port, pair.certificate, driver)
         await driver.stop()

@@ -90,7 +90,7 @@ def test_when_all_have_left_nothing_is_counted(visits):
 async def serving(**limits: int) -> AsyncIterator[tuple[Driver, int]]:
     with listening(("127.0.0.1:0",), []) as listeners:
         driver = Driver(Network(limits=Limits(**limits)).ircd)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         yield driver, address_of(listeners[0]).port
         await driver.stop()
 

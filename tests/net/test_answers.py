@@ -27,7 +27,7 @@ LOGIN = [
 async def serving(authenticator: Authenticator | None) -> AsyncIterator[tuple[Driver, int]]:
     with listening(("127.0.0.1:0",), []) as listeners:
         driver = Driver(Network().ircd, authenticator)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         yield driver, address_of(listeners[0]).port
         await driver.stop()
 

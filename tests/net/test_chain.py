@@ -101,7 +101,7 @@ async def test_a_user_of_this_machine_is_logged_in_by_coming_through_the_unix_so
     accounts = AccountsConfig(required=True, local_users={ME: "Ori"})
     with listening((f"unix:{tmp_path}/ircd.sock",), []) as listeners:
         driver = Driver(Network(accounts=accounts).ircd)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         plain = Plain(*await asyncio.open_unix_connection(str(tmp_path / "ircd.sock")))
         plain.send("NICK spark-ori", "USER o 0 * :o", "WHOIS spark-ori")
         assert await plain.read() == ":spark 900 * *!*@spark Ori :You are now logged in as Ori"

@@ -35,7 +35,7 @@ async def server(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterato
     with listening(addresses, []) as listeners:
         driver = Driver(network.ircd)
         server = Server(driver, listeners)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         yield server
         await driver.stop()
 
@@ -102,7 +102,7 @@ async def test_a_turn_with_much_in_it_is_written_down_in_parts():
     limits = Limits(local_rate_lines_per_s=0)
     with listening(("127.0.0.1:0",), []) as listeners:
         driver = Driver(Network(limits=limits, skills=Skills([Counting()])).ircd)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         port = address_of(listeners[0]).port
         async with contextlib.AsyncExitStack() as stack:
             clients = [

@@ -29,7 +29,7 @@ async def test_who_is_let_go_while_talking_reads_why(rate: int, eventually):
     limits = Limits(local_rate_lines_per_s=rate, local_burst_lines=5)
     with listening(("127.0.0.1:0",), []) as listeners:
         driver = Driver(Network(limits=limits).ircd)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         port = address_of(listeners[0]).port
         words = (b"PONG " + b"x" * 500 + b"\r\n") * 30_000
         talking = asyncio.create_task(asyncio.to_thread(talk_first_and_listen_then, port, words))

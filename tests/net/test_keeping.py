@@ -50,7 +50,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
         store = FdStore({"NOTIFY_SOCKET": str(tmp_path / "notify"), "FDSTORE": "10"})
         keeper = Keeper(network.ircd, store, tmp_path / "run")
         driver = Driver(network.ircd, keeper=keeper)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         yield Server(driver, keeper, address_of(listeners[0]).port, network.clock)
         await driver.stop()
 

@@ -38,7 +38,7 @@ def test_of_a_unix_socket_nobody_counts():
 async def test_the_rest_of_a_line_is_not_taken_for_a_command(cut: tuple[bytes, ...]):
     with listening(["127.0.0.1:0"], []) as listeners:
         driver = Driver(Network().ircd)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         async with connected(address_of(listeners[0]).port, "spark-ori", "#a") as ori:
             [connection] = driver._connections.values()
             SkipLine(connection).begin()

@@ -26,7 +26,7 @@ def v2(source: str, vectors: bytes = b"") -> bytes:
 async def serving(*proxies: str, **limits: int) -> AsyncIterator[tuple[Driver, int]]:
     with listening(("127.0.0.1:0",), []) as listeners:
         driver = Driver(Network(limits=Limits(**limits), proxies=proxies).ircd)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         yield driver, address_of(listeners[0]).port
         await driver.stop()
 
@@ -66,7 +66,7 @@ async def test_who_came_to_the_proxy_in_the_clear_is_led_to_tls(header: bytes, p
     """IRCv3 sts: the port to who came without TLS, the duration to who came with it."""
     with listening(("127.0.0.1:0",), []) as listeners:
         driver = Driver(Network(proxies=("127.0.0.1",), sts=Sts(port=6697, duration_s=600)).ircd)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         plain = await connect(address_of(listeners[0]).port, header + b"CAP LS 302\r\n")
         assert policy in (await plain.until("sts=")).replace(":", " ").split()
         await plain.close()

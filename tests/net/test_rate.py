@@ -23,7 +23,7 @@ async def serving(rate: int, burst: int) -> AsyncIterator[tuple[Driver, int]]:
     limits = Limits(local_rate_lines_per_s=rate, local_burst_lines=burst)
     with listening(("127.0.0.1:0",), []) as listeners:
         driver = Driver(Network(limits=limits).ircd)
-        await driver.serve(listeners)
+        driver.serve(listeners)
         yield driver, address_of(listeners[0]).port
         await driver.stop()
 

@@ -36,8 +36,8 @@ async def test_it_is_closed_and_the_others_miss_nothing(kind: str, tmp_path: Pat
     limits = Limits(sendq_bytes=65536, local_rate_lines_per_s=0)
     with listening(("127.0.0.1:0", "127.0.0.1:0"), []) as listeners:
         driver = Driver(Network(limits=limits).ircd)
-        await driver.serve(listeners[:1], PLAIN)
-        await driver.serve(listeners[1:], carrier, certificate)
+        driver.serve(listeners[:1], PLAIN)
+        driver.serve(listeners[1:], carrier, certificate)
         plain_port, port = (address_of(each).port for each in listeners)
         async with (
             connected(plain_port, "spark-ori", "#a") as ori,

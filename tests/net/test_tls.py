@@ -15,6 +15,7 @@ from support.network import Network
 from culture.config.address import CARRIERS
 from culture.config.ircd import Limits, Tls
 from culture.errors import ConfigError
+from culture.net import secure_door
 from culture.net.driver import Driver
 from culture.net.listeners import address_of, listening
 from culture.net.tls import Certificate
@@ -24,7 +25,7 @@ from culture.net.tls import Certificate
 async def serving(tls: Tls, **limits: int) -> AsyncIterator[tuple[Driver, Certificate, int]]:
     with listening(("127.0.0.1:0",), []) as listeners:
         driver, certificate = Driver(Network(limits=Limits(**limits)).ircd), Certificate(tls)
-        await driver.serve(listeners, CARRIERS["tls"], certificate)
+        driver.serve(listeners, CARRIERS["tls"], certificate)
         yield driver, certificate, address_of(listeners[0]).port
         await driver.stop()
 
@@ -149,10 +150,46 @@ async def test_the_rate_and_the_door_hold_for_tls(tmp_path: Path):
         plain.send("NICK spark-ori", "USER o 0 * :o", *(f"PING {i}" for i in range(100)))
         for i in range(100):
             assert await plain.until("PONG") == f":spark PONG spark :{i}"
-        refused = await connect(port, client(pair))
-        assert (await refused.read()).endswith("(Too many connections from your address)")
-        for each in (refused, plain):
-            await each.close()
+        with pytest.raises(ssl.SSLError, match="ALERT_ACCESS_DENIED"):
+            await connect(port, client(pair))
+        await plain.close()
+
+
+async def test_who_has_not_shaken_hands_counts_too(tmp_path: Path, eventually):
+    pair = make_pair(tmp_path, "spark")
+    async with serving(tls_of(pair), local_clients=3) as (driver, _, port):
+        waiting = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        await eventually(lambda: driver.admission.connections == 3)
+        with pytest.raises(ssl.SSLError, match="ALERT_ACCESS_DENIED"):
+            await connect(port, client(pair))
+        waiting[0][1].transport.abort()
+        waiting[1][1].write(b"NICK spark-ori\r\n")
+        await eventually(lambda: driver.admission.connections == 1)
+        plain = await connect(port, client(pair))
+        plain.send("NICK spark-ori", "USER o 0 * :o")
+        await plain.until(" 001 ")
+        assert (driver.admission.connections, driver.admission.registering) == (2, 1)
+        for _, each in waiting:
+            each.close()
+        plain.send("QUIT")
+        await plain.until("ERROR")
+        await plain.close()
+        await eventually(lambda: driver.admission.connections == 0)
+        assert driver.admission.registering == driver.admission.addresses == 0
+
+
+async def test_who_does_not_shake_hands_in_time_is_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eventually
+):
+    monkeypatch.setattr(secure_door, "HANDSHAKE_S", 0.05)
+    async with serving(tls_of(make_pair(tmp_path, "spark"))) as (driver, _, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"\x16\x03\x01\x02")
+        await eventually(lambda: driver.admission.connections == 1)
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        await eventually(lambda: driver.admission.connections == 0)
+        writer.close()
 
 
 def test_an_encrypted_key_is_refused_without_asking(tmp_path: Path):

@@ -67,8 +67,8 @@ async def serving(*origins: str, proxies: tuple[str, ...] = (), **limits: int) -
     with listening(("127.0.0.1:0", "127.0.0.1:0"), []) as listeners:
         network = Network(limits=Limits(**limits), websocket_origins=origins, proxies=proxies)
         driver = Driver(network.ircd)
-        await driver.serve(listeners[:1], CARRIERS["ws"])
-        await driver.serve(listeners[1:], PLAIN)
+        driver.serve(listeners[:1], CARRIERS["ws"])
+        driver.serve(listeners[1:], PLAIN)
         yield Server(driver, *(address_of(each).port for each in listeners))
         await driver.stop()
 
@@ -293,7 +293,7 @@ async def test_tls_and_websocket_together(tmp_path: Path):
     certificate = Certificate(Tls(str(pair.certificate), str(pair.key)))
     with listening(("127.0.0.1:0",), []) as listeners:
         driver = Driver(Network().ircd)
-        await driver.serve(listeners, CARRIERS["wss"], certificate)
+        driver.serve(listeners, CARRIERS["wss"], certificate)
         url = f"wss://localhost:{address_of(listeners[0]).port}/"
         async with (
             aiohttp.ClientSession() as web,
