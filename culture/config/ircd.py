@@ -71,7 +71,7 @@ class Limits:
     monitored_nicks: int = checked(at_least(0), default=100)
     metadata_keys: int = checked(at_least(0), default=50)
     metadata_subscriptions: int = checked(at_least(0), default=50)
-    metadata_value_length: int = checked(at_least(1), default=250)
+    metadata_value_length: int = checked(at_least(1), default=220)
     metadata_changes_per_min: int = checked(at_least(0), default=120)
     multiline_length: int = checked(at_least(512), default=16384)
     multiline_lines: int = checked(at_least(0), default=100)

@@ -4,9 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from culture.config.ircd import Limits
 from culture.ircd.channel import Channel
-from culture.ircd.user import User
+from culture.ircd.text import room_behind
+from culture.ircd.user import HOST_LENGTH, USERNAME_LENGTH, User
 from culture.names import Folded, fold
+from culture.protocol.numerics import RPL_KEYVALUE
 
 Target = User | Channel
 
@@ -19,6 +22,16 @@ _KEY = re.compile(r"[a-z0-9_./-]+")
 
 def is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None and len(text) <= KEY_BYTES
+
+
+def value_bytes(limits: Limits) -> int:
+    """How long a value may be so that nobody gets it cut, whatever its key and the names beside it are."""
+    host, nick, key = "h" * HOST_LENGTH, "n" * limits.nick_length, "k" * KEY_BYTES
+    name = max(nick, "#" * limits.channel_length, key=len)
+    mask = f"{nick}!{'n' * USERNAME_LENGTH}@{host}"
+    told = room_behind(mask, "METADATA", name, key, EVERYONE)
+    answered = room_behind(host, RPL_KEYVALUE, nick, name, key, EVERYONE)
+    return max(0, min(limits.metadata_value_length, told, answered))
 
 
 def name_of(target: Target) -> str:

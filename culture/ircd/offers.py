@@ -3,6 +3,7 @@
 from typing import Final
 
 from culture.config.ircd import IrcdConfig, Limits
+from culture.ircd.metadata import value_bytes
 from culture.ircd.sasl.exchange import MECHANISMS
 from culture.protocol.capabilities import Cap
 
@@ -40,7 +41,7 @@ def sts_policy(config: IrcdConfig, *, is_secure: bool) -> str:
 def _metadata_limits(limits: Limits) -> str:
     most = {"max-subs": limits.metadata_subscriptions, "max-keys": limits.metadata_keys}
     told = [f"{name}={limit}" for name, limit in most.items() if limit]
-    return ",".join(["before-connect", *told, f"max-value-bytes={limits.metadata_value_length}"])
+    return ",".join(["before-connect", *told, f"max-value-bytes={value_bytes(limits)}"])
 
 
 def _multiline_limits(limits: Limits) -> str:

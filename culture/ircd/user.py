@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 UNNAMED = "*"
 """What a client is called in replies before it has a nick."""
 USERNAME_LENGTH = 16
+HOST_LENGTH = 63
 
 
 class UserMode(StrEnum):

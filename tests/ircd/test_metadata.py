@@ -1,5 +1,6 @@
 """IRCv3 draft/metadata-2."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from support.metadata import CAPS, read, subscriber
 from support.network import Network
 
 from culture.config.ircd import Limits
+from culture.ircd.commands.host import change_host
 from culture.net.authenticator import StoredAccounts
 
 
@@ -21,7 +23,7 @@ def test_the_capability_tells_the_limits():
     network = Network(limits=Limits(metadata_keys=3, metadata_subscriptions=0))
     client = network.connect()
     client.send("CAP LS 302")
-    assert " draft/metadata-2=before-connect,max-keys=3,max-value-bytes=250 " in " ".join(client.lines())
+    assert " draft/metadata-2=before-connect,max-keys=3,max-value-bytes=220 " in " ".join(client.lines())
 
 
 def test_a_value_is_set_asked_for_listed_and_removed():
@@ -212,18 +214,24 @@ def test_limits_hold():
     assert ori.session.user.metadata == {}
 
 
-def test_a_value_is_never_cut_whatever_nicks_are_taken():
-    network = Network(limits=Limits(metadata_value_length=512), nick_policy="open")
-    ori, bo = network.client("o"), network.client("b" * 64, caps=CAPS)
-    key = "k" * 64
-    fits = next(
-        length
-        for length in range(400, 0, -1)
-        if ori.send(f"METADATA * SET {key} {'x' * length}") or " 761 " in ori.lines()[0]
-    )
-    ori.send(f"NICK {'o' * 64}")
-    bo.send(f"METADATA {'o' * 64} GET {key}")
-    assert bo.lines()[1].endswith(f" :{'x' * fits}")
+@pytest.mark.parametrize("limits", [Limits(), Limits(metadata_value_length=512, channel_length=100)])
+def test_a_value_as_long_as_is_told_is_never_cut_whatever_names_are_taken(limits: Limits):
+    network = Network(limits=limits, nick_policy="open", name="s" * 63)
+    nick, channel, key = "o" * 64, f"#{'c' * (limits.channel_length - 1)}", "k" * 64
+    ori, bo = network.client(nick, channel, caps=CAPS), network.client("b" * 64, caps=CAPS)
+    bo.send(f"METADATA * SUB {key}", f"JOIN {channel}", "CAP LS 302")
+    (most,) = re.findall(r"max-value-bytes=(\d+)", " ".join(bo.lines()))
+    change_host(network.ircd, ori.session.user, "u" * 16, "h" * 63)
+    bo.lines()
+    for target in (nick, channel):
+        value = "x" * int(most)
+        ori.send(f"METADATA {target} SET {key} {value}")
+        bo.send(f"METADATA {target} GET {key}")
+        told, _, answered, _ = bo.lines()
+        assert f" METADATA {target} {key} * :{value}" in told
+        assert f" 761 {'b' * 64} {target} {key} * :{value}" in answered
+        ori.send(f"METADATA {target} SET {key} {value}x")
+        assert f"it may have {most} bytes" in ori.lines()[-1]
 
 
 @pytest.mark.parametrize(

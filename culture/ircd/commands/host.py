@@ -11,12 +11,12 @@ from culture.ircd.privileges import require_privilege
 from culture.ircd.refusal import no_such_nick
 from culture.ircd.session import Session
 from culture.ircd.telling import send_from
-from culture.ircd.user import USERNAME_LENGTH, User
+from culture.ircd.user import HOST_LENGTH, USERNAME_LENGTH, User
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line, format_line
 
 _USERNAME = re.compile(r"[A-Za-z0-9_.~-]+")
-_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:-]{0,62}")
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:-]*")
 _REASON = "Changing host"
 
 
@@ -38,8 +38,9 @@ def chghost(ircd: Ircd, session: Session, line: Line) -> None:
 def _check(username: str, host: str) -> None:
     if not _USERNAME.fullmatch(username) or len(username) > USERNAME_LENGTH:
         raise Failure("INVALID_USERNAME", username, text=f"A user name has 1 to {USERNAME_LENGTH} letters")
-    if not _HOST.fullmatch(host):
-        raise Failure("INVALID_HOSTNAME", host, text="A host name has 1 to 63 letters, digits and . / : -")
+    if not _HOST.fullmatch(host) or len(host) > HOST_LENGTH:
+        text = f"A host name has 1 to {HOST_LENGTH} letters, digits and . / : -"
+        raise Failure("INVALID_HOSTNAME", host, text=text)
 
 
 def _note(ircd: Ircd, session: Session, user: User, host: str) -> None:

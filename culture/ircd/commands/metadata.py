@@ -7,7 +7,7 @@ from typing import Final
 from culture.ircd.channel import Channel
 from culture.ircd.core import Ircd
 from culture.ircd.failures import Failure
-from culture.ircd.metadata import EVERYONE, Target, is_key, name_of
+from culture.ircd.metadata import EVERYONE, Target, is_key, name_of, value_bytes
 from culture.ircd.publishing import (
     has_room,
     messages,
@@ -19,8 +19,7 @@ from culture.ircd.publishing import (
 from culture.ircd.refusal import need_more_params
 from culture.ircd.replies import send_batch
 from culture.ircd.session import Phase, Session
-from culture.ircd.text import pack, room_behind, size
-from culture.ircd.user import USERNAME_LENGTH, User
+from culture.ircd.text import pack, size
 from culture.protocol.line import Line, format_line
 from culture.protocol.numerics import (
     RPL_KEYNOTSET,
@@ -179,8 +178,7 @@ def _check(ircd: Ircd, session: Session, target: Target, key: str, value: str | 
     _check_permission(session, target, key)
     if value is None:
         return
-    room = min(_room(ircd, session.user, target, key), ircd.limits.metadata_value_length)
-    if size(value) > room:
+    if size(value) > (room := value_bytes(ircd.limits)):
         raise Failure("VALUE_INVALID", text=f"The value is too long: it may have {room} bytes")
     if not has_room(ircd, target, key):
         raise Failure("LIMIT_REACHED", name_of(target), text="There are too many keys already")
@@ -190,14 +188,6 @@ def _check_permission(session: Session, target: Target, key: str) -> None:
     user = session.user
     if not (target.may_moderate(user) if isinstance(target, Channel) else target is user):
         raise Failure("KEY_NO_PERMISSION", name_of(target), key, text="That is not yours to change")
-
-
-def _room(ircd: Ircd, user: User, target: Target, key: str) -> int:
-    """How long a value may be so that nobody gets it cut, whatever nicks are taken."""
-    longest = "n" * ircd.limits.nick_length
-    mask = f"{longest}!{'n' * USERNAME_LENGTH}@{user.host}"
-    name = longest if isinstance(target, User) else target.name
-    return room_behind(mask, RPL_KEYVALUE, longest, name, key, EVERYONE)
 
 
 def _count_change(ircd: Ircd, session: Session, target: Target, key: str) -> None:
