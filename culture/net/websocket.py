@@ -17,6 +17,7 @@ from wsproto.events import (
     Event,
     Message,
     Ping,
+    Pong,
     RejectConnection,
     Request,
     TextMessage,
@@ -24,7 +25,7 @@ from wsproto.events import (
 from wsproto.frame_protocol import CloseReason
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
-from culture.net.connection import turn_away
+from culture.net.connection import TURN_S, turn_away
 from culture.net.frames import Unfinished
 from culture.net.origin import Origin, origin_of
 from culture.net.wire import Keep
@@ -38,6 +39,8 @@ TEXT: Final = "text.ircv3.net"
 BINARY: Final = "binary.ircv3.net"
 MESSAGE_BYTES: Final = CLIENT_TAG_BYTES + BODY_BYTES
 """A longer message is no line. What is beyond is not kept; the rest is long enough to be refused."""
+PIECE_BYTES: Final = 1024
+"""Of what was read, between looks at the clock."""
 HEADERS_END: Final = b"\r\n\r\n"
 NO_ROOM: Final = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s\r\n"
 ANY_ORIGIN: Final = "*"
@@ -72,6 +75,11 @@ class WebSocket(asyncio.Protocol):
         """Who is told what was read in part, so that another process can go on with it."""
         self._request = b""
         self._unfinished = Unfinished()
+        self._unheard = b""
+        """What was read, and waits. Nothing more is read meanwhile."""
+        self._idle_frames = 0
+        """Those that brought no line, and were not paid for."""
+        self._is_paused = False
         self.is_over = False
         """Nothing more is heard. It is closed once all that came before is."""
         self._deadline: asyncio.TimerHandle | None = None
@@ -97,17 +105,57 @@ class WebSocket(asyncio.Protocol):
         return Carried(self, transport)
 
     def data_received(self, data: bytes) -> None:
+        self._unheard += data
+        self._hear()
+
+    def pause(self) -> None:
+        """What is inside has enough for now."""
+        self._is_paused = True
+        self._transport.pause_reading()
+
+    def resume(self) -> None:
+        self._is_paused = False
         if self.is_over:
-            return
+            self._transport.close()
+        elif self._unheard:
+            self._driver.call_later(0.0, self._hear)
+        else:
+            self._transport.resume_reading()
+
+    def _hear(self) -> None:
+        """Until others have their turn: a frame can be as short as six bytes, and takes as long as a line."""
+        ends_at, before, has_line = self._driver.now() + TURN_S, len(self._unheard), False
+        while self._is_listening and self._unheard:
+            piece, self._unheard = self._unheard[:PIECE_BYTES], self._unheard[PIECE_BYTES:]
+            has_line = self._hear_piece(piece) or has_line
+            if self._driver.now() > ends_at:
+                break
+        if self._inside is not None and not self._transport.is_closing():
+            self._be_kept()
+            self._charge(self._inside, 0 if has_line else before - len(self._unheard))
+        if self._is_listening and self._unheard:
+            self._transport.pause_reading()
+            self._driver.call_later(0.0, self._hear)
+        elif self._is_listening and not self._transport.is_reading():
+            self._transport.resume_reading()
+        elif self.is_over and not self._is_paused:
+            self._transport.close()
+
+    @property
+    def _is_listening(self) -> bool:
+        is_ended = self.is_over or self._transport.is_closing() or self._driver.has_left
+        return not is_ended and not self._is_paused
+
+    def _hear_piece(self, data: bytes) -> bool:
+        """Whether a line was in it."""
         if self._inside is None:
             self._request += data
         else:
             self._unfinished.feed(data)
         lines = self._lines(data)
         if self._inside is not None and not self._transport.is_closing():
-            self._pass_on(self._inside, lines, len(data))
-        if self.is_over and self._transport.is_reading():
-            self._transport.close()
+            self._pass_on(self._inside, lines)
+        return bool(lines)
 
     def _lines(self, data: bytes) -> bytes:
         """Those that frames complete, up to one that ends it all."""
@@ -125,19 +173,28 @@ class WebSocket(asyncio.Protocol):
             self._fail(None)
         return lines
 
-    def _pass_on(self, inside: Inside, lines: bytes, size: int) -> None:
+    def _pass_on(self, inside: Inside, lines: bytes) -> None:
         if self._request:
             # Behind it there may be frames already.
             self._unfinished.feed(self._request.partition(HEADERS_END)[2])
             self._request = b""
-        half = self._unfinished.data
-        if self.keep is not None:
-            self.keep.read(half)
+        self._be_kept()
         if lines:
             # Once for all of them: reading pauses between calls, not within one.
             inside.data_received(lines)
-        else:
-            inside.charge(max(size, len(half or b"")))
+
+    def _be_kept(self) -> None:
+        if self.keep is not None:
+            half = self._unfinished.data
+            self.keep.read(half + self._unheard if half is not None else None)
+
+    def _charge(self, inside: Inside, size: int) -> None:
+        """For a read that ended no line, and, as if it were one, for each frame that ended none."""
+        if size:
+            size = max(size, len(self._unfinished.data or b""))
+        if size or self._idle_frames:
+            inside.charge(size + self._idle_frames * BODY_BYTES)
+        self._idle_frames = 0
 
     def connection_lost(self, error: Exception | None) -> None:
         self._end_handshake()
@@ -176,7 +233,10 @@ class WebSocket(asyncio.Protocol):
             case TextMessage() | BytesMessage():
                 return self._line(event)
             case Ping():
+                self._idle_frames += 1
                 self._transport.write(self._state.send(event.response()))
+            case Pong():
+                self._idle_frames += 1
             case CloseConnection():
                 if self._state.state in (ConnectionState.OPEN, ConnectionState.REMOTE_CLOSING):
                     # Also to a frame that was malformed, with the code for what was wrong.
@@ -188,6 +248,7 @@ class WebSocket(asyncio.Protocol):
         part = event.data.encode() if isinstance(event.data, str) else bytes(event.data)
         self._message += part[: MESSAGE_BYTES + 1 - len(self._message)]
         if not event.message_finished:
+            self._idle_frames += event.frame_finished
             return b""
         # A message is one line (IRCv3 websocket). A CR inside it is refused; a LF would begin another.
         line, self._message = self._message.rstrip(CRLF).replace(b"\n", b"\r") + CRLF, b""
@@ -256,13 +317,10 @@ class Carried(asyncio.Transport):
         return self._below.is_closing()
 
     def pause_reading(self) -> None:
-        self._below.pause_reading()
+        self._websocket.pause()
 
     def resume_reading(self) -> None:
-        if self._websocket.is_over:
-            self._below.close()
-        else:
-            self._below.resume_reading()
+        self._websocket.resume()
 
     def is_reading(self) -> bool:
         return self._below.is_reading()

@@ -14,6 +14,7 @@ from support.network import Network
 
 from culture.config.address import CARRIERS, PLAIN
 from culture.config.ircd import Limits, Tls
+from culture.net import websocket
 from culture.net.driver import Driver
 from culture.net.listeners import address_of, listening
 from culture.net.tls import Certificate
@@ -113,7 +114,7 @@ def text(line: str) -> bytes:
 
 
 CLOSE = frame(0x8, b"\x03\xe8")
-PING = frame(0x9, b"")
+PING, PONG = frame(0x9, b""), frame(0xA, b"")
 MALFORMED = frame(0x3, b"")
 
 
@@ -271,6 +272,49 @@ async def test_what_never_ends_a_message_counts_too(part: bytes, eventually):
             await asyncio.sleep(0)
         assert not connection.transport.is_closing()
         transport.abort()
+
+
+@pytest.mark.parametrize("idle", [PING, PONG, b"\0\x80\0\0\0\0"])
+async def test_a_frame_that_brings_no_line_counts_as_one(idle: bytes):
+    limits = {"local_rate_lines_per_s": 100, "local_burst_lines": 20}
+    async with serving(**limits) as server, server.browser(TEXT) as web:
+        (connection,) = server.driver._connections.values()
+        transport = web.socket._writer.transport
+        # The first part of a text, into which the others may come; the last one ends with a line.
+        transport.write(b"\1\x80\0\0\0\0" + idle * 30 + b"\x80\x80\0\0\0\0" + frame(1, b"PING x"))
+        assert await web.until("PONG") == ":spark PONG spark :x"
+        assert not connection.transport.is_reading()
+
+
+async def test_short_frames_of_one_keep_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(websocket, "TURN_S", 0.0)
+    async with serving(local_rate_lines_per_s=0) as server, server.browser(TEXT) as web:
+        (connection,) = server.driver._connections.values()
+        carrying = connection.transport.get_extra_info("websocket")
+        async with connected(server.plain_port, "spark-bo") as bo:
+            web.socket._writer.transport.write(PONG * 2500 + frame(1, b"PING last"))
+            bo.send("PING x")
+            await bo.until("PONG")
+            assert carrying._unheard
+        assert await web.until("PONG") == ":spark PONG spark :last"
+
+
+async def test_what_waits_to_be_heard_is_known_to_who_goes_on():
+    class Kept:
+        def read(self, half: bytes | None) -> None:
+            self.half = half
+
+    async with serving() as server, server.browser(TEXT) as web:
+        (connection,) = server.driver._connections.values()
+        carrying = connection.transport.get_extra_info("websocket")
+        carrying.keep = kept = Kept()
+        connection.transport.pause_reading()
+        carrying.data_received(frame(1, b"PING x") + b"\x81")
+        assert kept.half == frame(1, b"PING x") + b"\x81"
+        connection.transport.resume_reading()
+        assert await web.until("PONG") == ":spark PONG spark :x"
+        assert kept.half == b"\x81"
+        web.socket._writer.transport.abort()
 
 
 async def test_a_proxy_may_stand_in_front(eventually):
