@@ -131,6 +131,7 @@ class WebSocket(asyncio.Protocol):
             if self._driver.now() > ends_at:
                 break
         if self._inside is not None and not self._transport.is_closing():
+            # Once for all: before others read anything of it, and not so often as to fill a disk.
             self._be_kept()
             self._charge(self._inside, 0 if has_line else before - len(self._unheard))
         if self._is_listening and self._unheard:
@@ -178,7 +179,6 @@ class WebSocket(asyncio.Protocol):
             # Behind it there may be frames already.
             self._unfinished.feed(self._request.partition(HEADERS_END)[2])
             self._request = b""
-        self._be_kept()
         if lines:
             # Once for all of them: reading pauses between calls, not within one.
             inside.data_received(lines)
