@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from culture.config import paths
 from culture.config.agents import AgentsConfig, find_agent
 from culture.config.ircd import IrcdConfig
 from culture.config.loader import load
+from culture.ctl.files import write_whole
 from culture.errors import NotAllowedError, UnavailableError
 
 FILES = ("ircd.yaml", "agents.yaml")
@@ -46,10 +46,8 @@ def open_home(path: Path) -> tuple[Home, list[Path]]:
     try:
         home.run.mkdir(mode=0o700, parents=True, exist_ok=True)
         for file in written:
-            # Whole or not at all: the next time, what is there stays as it is.
-            half = file.with_name(f".{file.name}.part")
-            shutil.copyfile(paths.skel() / file.name, half)
-            half.replace(file)
+            # The next time, what is there stays as it is.
+            write_whole(file, (paths.skel() / file.name).read_bytes())
     except OSError as error:
         raise _cannot_write(path, error) from None
     return home, written

@@ -10,6 +10,7 @@ from typing import Final
 from culture.agent.backends.table import BACKENDS
 from culture.agent.briefing import SKILL
 from culture.commandline import Parser
+from culture.ctl.files import write_whole
 from culture.errors import NoInputError, NotAllowedError, UsageError
 
 _FILE: Final = Path("irc") / "SKILL.md"
@@ -59,9 +60,7 @@ def install(file: Path) -> bool:
         if file.is_file() and file.read_bytes() == text:
             return False
         file.parent.mkdir(parents=True, exist_ok=True)
-        half = file.with_name(f".{file.name}.part")
-        half.write_bytes(text)
-        half.replace(file)
+        write_whole(file, text)
     except OSError as error:
         raise NotAllowedError(f"cannot write '{error.filename or file}': {error.strerror}") from None
     return True

@@ -11,6 +11,7 @@ from typing import Final
 
 from culture.config import loader, paths
 from culture.config.agents import AgentConfig, AgentsConfig, find_agent
+from culture.ctl.files import write_whole
 from culture.errors import NotAllowedError, UnavailableError
 
 DIRECTORY: Final = Path("/etc/systemd/system")
@@ -112,9 +113,7 @@ def _write(path: Path, text: str) -> bool:
         path.unlink(missing_ok=True)
         return is_there
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f".{path.name}.part")
-    half.write_text(text, encoding="utf-8")
-    half.replace(path)
+    write_whole(path, text.encode())
     return True
 
 
