@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Awaitable, Callable
 
 import pytest
 from support.cable import cable
@@ -18,6 +19,22 @@ MENTION = "[IRC @mention in #general] <spark-ori> @spark-claude "
 async def read(agent, conversation: str) -> list[str]:
     reading = await agent.daemon.handle({"type": "irc_read", "channel": conversation})
     return [line["text"] for line in reading["lines"]]
+
+
+@pytest.fixture
+def was_away(ori, make_agent, eventually) -> Callable[..., Awaitable[None]]:
+    """`await was_away(*lines)`: the agent came and went, and then this was sent."""
+
+    async def wait(*lines: str) -> None:
+        first = make_agent("spark-claude")
+        async with first.running():
+            await eventually(first.is_present)
+        await ori.until("QUIT")
+        if lines:
+            ori.send(*lines, "PING x")
+            await ori.until("PONG")
+
+    return wait
 
 
 async def test_what_was_said_meanwhile_is_read_and_answered_once(ori, make_agent, eventually):
@@ -78,25 +95,17 @@ async def test_what_was_said_before_it_first_came_is_not_its_business(ori, make_
 
 
 async def test_a_mention_missed_by_an_agent_that_had_heard_nothing_yet_is_not_lost(
-    ori, make_agent, eventually
+    make_agent, eventually, was_away
 ):
-    first = make_agent("spark-claude")
-    async with first.running():
-        await eventually(first.is_present)
-    await ori.until("QUIT")
-    ori.send("PRIVMSG #general :@spark-claude one", "PING x")
-    await ori.until("PONG")
+    await was_away("PRIVMSG #general :@spark-claude one")
 
     second = make_agent("spark-claude")
     async with second.running():
         await eventually(lambda: second.prompts == [f"{MENTION}one"])
 
 
-async def test_a_direct_message_that_nobody_read_is_found(ircd, ori, make_agent, eventually):
-    first = make_agent("spark-claude")
-    async with first.running():
-        await eventually(first.is_present)
-    await ori.until("QUIT")
+async def test_a_direct_message_that_nobody_read_is_found(ircd, ori, make_agent, eventually, was_away):
+    await was_away()
     # The server has delivered it, and whoever got it did not live to read it.
     async with connected(ircd.port, "spark-claude") as unread:
         ori.send("PRIVMSG spark-claude :psst")
@@ -131,11 +140,8 @@ async def test_a_direct_message_that_was_heard_is_not_told_as_missed(ori, make_a
     assert "caught up with 1 message\n" in caplog.text
 
 
-async def test_direct_messages_of_several_people_are_all_found(ircd, ori, make_agent, eventually):
-    first = make_agent("spark-claude")
-    async with first.running():
-        await eventually(first.is_present)
-    await ori.until("QUIT")
+async def test_direct_messages_of_several_people_are_all_found(ircd, ori, make_agent, eventually, was_away):
+    await was_away()
     async with connected(ircd.port, "spark-claude") as unread, connected(ircd.port, "spark-bo") as bo:
         for number, person in enumerate((ori, bo, ori, bo)):
             person.send(f"PRIVMSG spark-claude :number {number}")
@@ -150,14 +156,9 @@ async def test_direct_messages_of_several_people_are_all_found(ircd, ori, make_a
 
 
 async def test_that_nobody_can_say_who_wrote_is_told_and_channels_are_read_all_the_same(
-    ircd, ori, make_agent, eventually, caplog
+    ircd, make_agent, eventually, caplog, was_away
 ):
-    first = make_agent("spark-claude")
-    async with first.running():
-        await eventually(first.is_present)
-    await ori.until("QUIT")
-    ori.send("PRIVMSG #general :@spark-claude one", "PING x")
-    await ori.until("PONG")
+    await was_away("PRIVMSG #general :@spark-claude one")
 
     async with cable(ircd.port) as wire:
         wire.garbles_up = b"CHATHISTORY TARGETS timestamp=", b"CHATHISTORY TARGETS yesterday="
@@ -167,14 +168,9 @@ async def test_that_nobody_can_say_who_wrote_is_told_and_channels_are_read_all_t
     assert "what was said meanwhile is not known: who wrote meanwhile: " in caplog.text
 
 
-async def test_it_stops_also_at_the_moment_in_which_it_has_caught_up(ori, make_agent, eventually, caplog):
+async def test_it_stops_also_at_the_moment_in_which_it_has_caught_up(make_agent, caplog, was_away):
     caplog.set_level(logging.INFO)
-    first = make_agent("spark-claude")
-    async with first.running():
-        await eventually(first.is_present)
-    await ori.until("QUIT")
-    ori.send("PRIVMSG #general :meanwhile", "PING x")
-    await ori.until("PONG")
+    await was_away("PRIVMSG #general :meanwhile")
 
     second = make_agent("spark-claude")
 
@@ -254,13 +250,8 @@ async def test_what_a_full_disk_did_not_take_is_heard_by_the_next_process(
         await eventually(lambda: len(second.states()) == 40)
 
 
-async def test_what_waited_longer_than_it_is_worth_is_not_looked_for(ori, make_agent, eventually):
-    first = make_agent("spark-claude")
-    async with first.running():
-        await eventually(first.is_present)
-    await ori.until("QUIT")
-    ori.send("PRIVMSG #general :@spark-claude one", "PING x")
-    await ori.until("PONG")
+async def test_what_waited_longer_than_it_is_worth_is_not_looked_for(make_agent, eventually, was_away):
+    await was_away("PRIVMSG #general :@spark-claude one")
 
     second = make_agent("spark-claude", limits=TurnsConfig(expiry_s=0))
     async with second.running():
@@ -268,14 +259,9 @@ async def test_what_waited_longer_than_it_is_worth_is_not_looked_for(ori, make_a
         assert second.states() == []
 
 
-async def test_a_long_absence_is_read_page_by_page(ori, make_agent, eventually, monkeypatch):
+async def test_a_long_absence_is_read_page_by_page(make_agent, eventually, monkeypatch, was_away):
     monkeypatch.setattr("culture.agent.catchup.PAGE", 7)
-    first = make_agent("spark-claude")
-    async with first.running():
-        await eventually(first.is_present)
-    await ori.until("QUIT")
-    ori.send(*(f"PRIVMSG #general :line {number}" for number in range(30)), "PING x")
-    await ori.until("PONG")
+    await was_away(*(f"PRIVMSG #general :line {number}" for number in range(30)))
 
     second = make_agent("spark-claude")
     async with second.running():
