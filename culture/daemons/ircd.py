@@ -25,6 +25,7 @@ from culture.ircd.ids import new_ids
 from culture.ircd.session import Session
 from culture.ircd.skills import Skills
 from culture.net.authenticator import open_accounts
+from culture.net.bulk import bulk_if_possible
 from culture.net.driver import Driver
 from culture.net.keeping import Keeper, open_keeper
 from culture.net.linking import open_links
@@ -97,7 +98,7 @@ async def _serve(
         on_rehash=reload_asked.put_nowait,
         skills=skills,
     )
-    driver = Driver(ircd, authenticator, open_keeper(ircd, os.environ))
+    driver = Driver(ircd, authenticator, open_keeper(ircd, os.environ), bulk_if_possible())
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.put_nowait, number)
     loop.add_signal_handler(signal.SIGHUP, reload_asked.put_nowait, None)

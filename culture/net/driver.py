@@ -17,6 +17,7 @@ from culture.ircd.traffic import NO_TRAFFIC, Traffic
 from culture.net.admission import Admission
 from culture.net.answers import Answers
 from culture.net.bucket import Bucket, Rate
+from culture.net.bulk import Bulk
 from culture.net.connection import GOODBYE_S, Connection
 from culture.net.door import Door
 from culture.net.journaling import write_down
@@ -47,7 +48,11 @@ REFUSALS_TOLD_S: Final = 60.0
 
 class Driver:
     def __init__(
-        self, ircd: Ircd, authenticator: Authenticator | None = None, keeper: Keeper | None = None
+        self,
+        ircd: Ircd,
+        authenticator: Authenticator | None = None,
+        keeper: Keeper | None = None,
+        bulk: Bulk | None = None,
     ) -> None:
         """Without a keeper nothing goes on after this process."""
         self.ircd = ircd
@@ -66,7 +71,7 @@ class Driver:
         self.addresses: list[Address] = []
         """Where it listens."""
         self._doors: list[Door] = []
-        self._wires = Wires(self._begin_turn, self._flush)
+        self._wires = Wires(self._begin_turn, self._flush, bulk)
         self.on_tick: Callable[[], None] = lambda: None
         self.is_awake = False
         self.has_left = False

@@ -11,9 +11,12 @@ import asyncio
 import logging
 import os
 import select
+import time
 from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Final, Protocol
+
+from culture.net.bulk import FEWEST, Bulk
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +26,10 @@ READ_BYTES: Final = 16384
 LOOKS: Final = 20
 """At whether more has come, before the loop sleeps; all take 15 us. Whoever reads a line often answers
 it at once, and to be woken takes longer: one message at a time to a hundred is delivered 5 % faster."""
+MORE_LOOKS: Final = 250
+"""If there was hardly a pause before: it will be short again, and 3 % are won."""
+SOON_S: Final = 0.0002
+"""What they take."""
 
 READ: Final = select.EPOLLIN
 WRITE: Final = select.EPOLLOUT
@@ -55,9 +62,13 @@ class Watched(Protocol):
 class Wires:
     """`begin_turn` is called before sockets are served, `end_turn` after all of them were."""
 
-    def __init__(self, begin_turn: Callable[[], None], end_turn: Callable[[], None]) -> None:
+    def __init__(
+        self, begin_turn: Callable[[], None], end_turn: Callable[[], None], bulk: Bulk | None = None
+    ) -> None:
+        """Without `bulk` sockets are served one by one."""
         self._begin_turn = begin_turn
         self._end_turn = end_turn
+        self._bulk = bulk
         self.loop = asyncio.get_running_loop()
         self._epoll = select.epoll()
         self._files: list[Watched | None] = []
@@ -69,6 +80,8 @@ class Wires:
         self._news = select.poll()
         """Tells whether the epoll has something to say, and leaves it there."""
         self._news.register(self._epoll, select.POLLIN)
+        self._ended_at = 0.0
+        """When the last turn was over."""
         self.loop.add_reader(self._epoll.fileno(), self._turn)
 
     def rest(self) -> None:
@@ -79,6 +92,8 @@ class Wires:
         if not self._epoll.closed:
             self.loop.remove_reader(self._epoll.fileno())
             self._epoll.close()
+            if self._bulk is not None:
+                self._bulk.close()
 
     def hold(self, fd: int, watched: Watched, hearer: asyncio.Protocol | None = None) -> None:
         """Until it is let go of. The hearer is told what was read, and may be another from now on."""
@@ -107,7 +122,9 @@ class Wires:
     def write(self, files: Sequence[int], pieces: Sequence[bytes]) -> None:
         """To each its piece."""
         sent: list[int] = []
-        writing = map(os.write, files, pieces)
+        if self._bulk is not None and len(files) >= FEWEST:
+            sent = self._bulk.send(files, pieces, self._broke)
+        writing = map(os.write, files[len(sent) :], pieces[len(sent) :])
         # No step of Python between two system calls: 0.9 us less for each. An error leaves what was sent.
         while len(sent) < len(files):
             try:
@@ -124,6 +141,7 @@ class Wires:
                     one.fall_behind(piece, size)
 
     def _turn(self) -> None:
+        was_soon = time.monotonic() - self._ended_at < SOON_S
         self._begin_turn()
         events = self._epoll.poll(0, AT_ONCE)
         readable = [fd for fd, what in events if what == READ]
@@ -149,14 +167,17 @@ class Wires:
                 if (one := self._files[fd]) is not None:
                     one.abort()
         self._end_turn()
-        for _ in range(LOOKS):
+        self._ended_at = time.monotonic()
+        for _ in range(MORE_LOOKS if was_soon else LOOKS):
             if self._news.poll(0):
                 break
 
     def _read(self, readable: Sequence[int]) -> list[bytes | None]:
         """From each, in their order."""
         arrived: list[bytes | None] = []
-        reading = map(os.read, readable, repeat(READ_BYTES))
+        if self._bulk is not None and len(readable) >= FEWEST:
+            arrived = self._bulk.receive(readable, READ_BYTES, self._broke)
+        reading = map(os.read, readable[len(arrived) :], repeat(READ_BYTES))
         while len(arrived) < len(readable):
             try:
                 arrived.extend(reading)

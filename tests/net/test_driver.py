@@ -5,7 +5,7 @@ import contextlib
 import gc
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from culture.config.ircd import Limits
 from culture.ircd.session import Session
 from culture.ircd.skills import Happening, Skill, Skills
 from culture.ircd.user import User
+from culture.net.bulk import FEWEST, Bulk
 from culture.net.connection import Connection
 from culture.net.driver import FULL, Driver
 from culture.net.listeners import address_of, listening
@@ -37,6 +38,35 @@ async def server(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterato
         server = Server(driver, listeners)
         driver.serve(listeners)
         yield server
+        await driver.stop()
+
+
+@pytest.mark.parametrize("bulk", [None, Bulk], ids=["one by one", "by one call"])
+async def test_a_crowd_that_talks_at_once_hears_all_of_it_in_order(bulk: Callable[[], Bulk] | None):
+    count = 3 * FEWEST
+    names = [f"spark-n{i}" for i in range(count)]
+    with listening(("127.0.0.1:0",), []) as listeners:
+        limits = Limits(local_rate_lines_per_s=0, local_clients=0)
+        driver = Driver(Network(limits=limits).ircd, bulk=bulk and bulk())
+        driver.serve(listeners)
+        port = address_of(listeners[0]).port
+        async with contextlib.AsyncExitStack() as stack:
+            crowd = [await stack.enter_async_context(connected(port, name, "#a")) for name in names]
+            # In one turn, since nothing waits in between.
+            for i, one in enumerate(crowd):
+                one.send(f"PRIVMSG #a :first of {i}", f"PRIVMSG {names[i - 1]} :to you {i}")
+            for one in crowd:
+                one.send("PRIVMSG #a :second")
+            for i, one in enumerate(crowd):
+                for _ in range(count - 1):
+                    await one.until("PRIVMSG #a :second")
+                after = (i + 1) % count
+                for j in {*range(count)} - {i}:
+                    told = [f"#a :first of {j}", *[f"{names[i]} :to you {j}"] * (j == after), "#a :second"]
+                    who = f":{names[j]}!n{j}@spark PRIVMSG "
+                    assert [line for line in one.seen if line.startswith(who)] == [
+                        who + each for each in told
+                    ]
         await driver.stop()
 
 

@@ -1,11 +1,14 @@
 """The IRC server as a service."""
 
+import contextlib
 import signal
 
 import pytest
 from support.irc import connected
 from system.hostlab.host import Host
 from system.hostlab.waiting import eventually
+
+from culture.net.bulk import FEWEST
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 
@@ -75,6 +78,37 @@ def test_a_hung_server_leaves_its_traceback_in_the_journal(spark: Host):
         within_s=10,
         what="a traceback in the journal",
     )
+
+
+async def test_io_uring_is_used_and_not_needed(spark: Host):
+    def told() -> bool:
+        return any("one by one" in str(entry["MESSAGE"]) for entry in spark.journal(f"--unit={SERVICE}"))
+
+    async def talk() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            nicks = [f"spark-n{i}" for i in range(2 * FEWEST)]
+            crowd = [
+                await stack.enter_async_context(connected(spark.connect(6667), nick, "#general"))
+                for nick in nicks
+            ]
+            crowd[0].send("PRIVMSG #general :good morning")
+            for one in crowd[1:]:
+                assert await one.until(" PRIVMSG #general :good morning")
+            for one in crowd[1:]:
+                one.send(f"PRIVMSG {nicks[0]} :good morning")
+            for _ in crowd[1:]:
+                assert await crowd[0].until(f" PRIVMSG {nicks[0]} :good morning")
+
+    await talk()
+    assert not told()
+
+    spark.write(
+        f"/etc/systemd/system/{SERVICE}.d/filter.conf", "[Service]\nSystemCallFilter=~io_uring_setup\n"
+    )
+    spark.systemctl("daemon-reload")
+    spark.systemctl("restart", SERVICE)
+    await talk()
+    assert told()
 
 
 def test_a_wrong_configuration_is_told_once_and_not_tried_again(spark: Host):
