@@ -5,6 +5,7 @@ of the kernel's own concurrency is in use here, and an operation may be tried ag
 """
 
 import ctypes
+import errno
 import mmap
 import os
 import socket
@@ -23,6 +24,8 @@ _ENTER: Final = 426
 _GET_EVENTS: Final = 1
 _OF_ONE_THREAD: Final = 1 << 12 | 1 << 13
 """Operations are begun, and come to their end, in nothing but the calls of one thread. Since Linux 6.1."""
+_SENDS: Final = 1 << 5
+"""IORING_FEAT_FAST_POLL. Linux has it since 5.7, and the operations that are wanted here since 5.6."""
 _QUEUES_AT: Final = 0
 _OPERATIONS_AT: Final = 0x10000000
 _HOW: Final = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
@@ -49,7 +52,7 @@ class Ring:
         fd, layout = _set_up()
         self._fd = fd
         entries, results = layout[0], layout[1]
-        # struct io_uring_params: 10 words, struct io_sqring_offsets, struct io_cqring_offsets.
+        # Ten words of their own, struct io_sqring_offsets, struct io_cqring_offsets.
         tail_at, numbers_at = layout[11], layout[16]
         head_at, results_at = layout[20], layout[25]
         size = max(numbers_at + entries * 4, results_at + results * _RESULT_WORDS * 4)
@@ -116,6 +119,9 @@ def _set_up() -> tuple[int, Sequence[int]]:
         layout = (ctypes.c_uint32 * 30)()
         layout[2] = flags
         fd = int(_setup(_SETUP, ENTRIES, ctypes.addressof(layout)))
-        if fd >= 0:
+        if fd >= 0 and layout[5] & _SENDS:
             return fd, list(layout)
+        if fd >= 0:
+            os.close(fd)
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     raise OSError(error := ctypes.get_errno(), os.strerror(error))
