@@ -13,7 +13,7 @@ from culture.ircd.text import LINE_BYTES
 from culture.ircd.user import User, UserMode
 from culture.names import fold
 from culture.protocol.line import NO_TAGS
-from culture.protocol.mentions import may_call as _may_call
+from culture.protocol.mentions import find_mentions
 from culture.protocol.render import Rendered
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def say(ircd: "Ircd", session: Session, lines: Sequence[str]) -> int:
             break
         msgid = ""
         if isinstance(target, Channel):
-            if "@" in text and _may_call(text):
+            if "@" in text and find_mentions(text, ircd.state.users.get):
                 break
             msgid = ircd.new_id()
             values = (f":{mask} PRIVMSG {target.name} :{text}", at, NO_TAGS, msgid, sender.account)

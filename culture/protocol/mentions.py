@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 from culture.names import NICK_CHARS, Folded, fold
 
 TAG: Final = "agentirc.dev/mentions"
 MOST: Final = 16
 """How many people one line can call. A line has room for more; it is no way to reach a crowd."""
+
+Found = TypeVar("Found")
 
 # `a` and ``a ` b``: a run of backticks closes at the next run of the same length.
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
@@ -18,23 +20,18 @@ _CALL = re.compile(r"(?<![\w.%+\-@])@([" + NICK_CHARS + r"]++)(?!@)")
 _CLOSING = "-_[]\\`^{}|"
 
 
-def find_mentions(text: str, find_nick: Callable[[Folded], str | None]) -> list[str]:
-    """The nicks that a text calls, each once, in order. `find_nick` gives the spelling of one in use."""
+def find_mentions(text: str, find: Callable[[Folded], Found | None]) -> list[Found]:
+    """Whom a text calls, each once, in order. `find` knows whose a nick is."""
     if "@" not in text:
         return []
-    found: dict[str, None] = {}
+    found: dict[Found, None] = {}
     for called in _calls(text):
-        nick = _longest_known(called, find_nick)
-        if nick is not None:
-            found[nick] = None
+        who = _longest_known(called, find)
+        if who is not None:
+            found[who] = None
         if len(found) == MOST:
             break
     return list(found)
-
-
-def may_call(text: str) -> bool:
-    """Whether a text could call anybody, whoever is there: a quick look."""
-    return _CALL.search(text) is not None
 
 
 def is_mentioned(text: str, nick: str) -> bool:
@@ -48,9 +45,9 @@ def _calls(text: str) -> Iterator[str]:
         yield found[1]
 
 
-def _longest_known(called: str, find_nick: Callable[[Folded], str | None]) -> str | None:
+def _longest_known(called: str, find: Callable[[Folded], Found | None]) -> Found | None:
     while True:
-        nick = find_nick(fold(called))
-        if nick is not None or called[-1:] not in _CLOSING or not called:
-            return nick
+        who = find(fold(called))
+        if who is not None or called[-1:] not in _CLOSING or not called:
+            return who
         called = called[:-1]

@@ -41,7 +41,18 @@ TARGETS = (
 )
 TEXTS = st.one_of(
     st.sampled_from(
-        ("hello", "a @spark-bo b", "\x01VERSION\x01", "\x01ACTION waves\x01", ":)", " ", "", "x" * 460, "☃")
+        (
+            "hello",
+            "a @spark-bo b",
+            "to @nobody, or ori@example.org",
+            "\x01VERSION\x01",
+            "\x01ACTION waves\x01",
+            ":)",
+            " ",
+            "",
+            "x" * 460,
+            "☃",
+        )
     ),
     st.text(st.characters(blacklist_characters="\r\n\0", blacklist_categories=("Cs",)), max_size=40),
 )
@@ -100,6 +111,13 @@ def test_what_comes_together_is_said_as_if_it_came_one_by_one(caps: list[str], w
         assert say(apart.ircd, _session(apart), [line]) == 1
     assert said == len(lines) or say(apart.ircd, _session(apart), lines[said : said + 1]) == 0
     assert _written(together) == _written(apart)
+
+
+def test_a_sign_that_calls_nobody_takes_the_short_way_too():
+    network = Network()
+    network.client(NICKS[0], "#ops")
+    assert say(network.ircd, _session(network), ["#ops :mail ori@example.org", "#ops :@nobody there?"]) == 2
+    assert say(network.ircd, _session(network), [f"#ops :@{NICKS[0]} there?"]) == 0
 
 
 def _session(network: Network) -> Session:

@@ -3,7 +3,7 @@
 import re
 
 from culture.ircd.channel import Channel
-from culture.ircd.commands.speech import call_absent, check_may_say, client_tags, find_mentioned, fit
+from culture.ircd.commands.speech import call_absent, check_may_say, client_tags, fit
 from culture.ircd.core import Ircd
 from culture.ircd.events import Said
 from culture.ircd.failures import Failure
@@ -15,6 +15,7 @@ from culture.ircd.targets import require_membership
 from culture.ircd.user import User
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line
+from culture.protocol.mentions import find_mentions
 from culture.protocol.numerics import ERR_NOTEXTTOSEND
 from culture.protocol.render import RELAY_TAG
 
@@ -55,7 +56,7 @@ def _relay(ircd: Ircd, session: Session, channel: Channel, line: Line) -> None:
     absent = User(line.param(1), host=ircd.name, signed_on_at=now, username=_USERNAME, spoke_at=now)
     tags = {RELAY_TAG: session.user.nick, **client_tags(ircd, session, line)}
     text = fit(absent.mask, "PRIVMSG", channel.name, line.param(2))
-    mentioned = find_mentioned(ircd, text)
+    mentioned = tuple(find_mentions(text, ircd.state.users.get))
     ircd.publish(Said(absent, "PRIVMSG", channel, text, tags, mentioned))
     ircd.record.wait_for(session, "RELAYMSG", channel.name)
     call_absent(ircd, absent, channel, mentioned)

@@ -121,7 +121,7 @@ def _say_in_channel(
     check_may_say(channel, sender, text, fragments)
     shown = channel.addressed(to)
     text, fragments = _fit_all(sender, command, shown, text, fragments)
-    mentioned = find_mentioned(ircd, text) if "@" in text else ()
+    mentioned = tuple(find_mentions(text, ircd.state.users.get))
     ircd.publish(Said(sender, command, channel, text, tags, mentioned, to, fragments))
     if mentioned and to is None:
         call_absent(ircd, sender, channel, mentioned)
@@ -186,12 +186,6 @@ def fit(mask: str, command: str, name: str, text: str) -> str:
     if len(mask) + len(name) + len(text) <= _SURELY_FITS and text.isascii() and name.isascii():
         return text
     return cut(text, LINE_BYTES - size(mask) - len(command) - size(name) - len(":   :"))
-
-
-def find_mentioned(ircd: Ircd, text: str) -> tuple[User, ...]:
-    users = ircd.state.users
-    found = find_mentions(text, lambda folded: users[folded].nick if folded in users else None)
-    return tuple(user for nick in found if (user := ircd.state.find_user(nick)))
 
 
 def call_absent(ircd: Ircd, sender: User, channel: Channel, mentioned: tuple[User, ...]) -> None:
