@@ -15,6 +15,8 @@ from culture.net.bulk import OUT_BYTES, SLOT_BYTES, Bulk, bulk_if_possible
 from culture.net.ring import ENTRIES
 from culture.net.wires import READ_BYTES
 
+pytestmark = pytest.mark.usefixtures("io_uring")
+
 COUNT = ENTRIES + 50
 """More than go by one call."""
 
@@ -46,7 +48,7 @@ def bulk() -> Iterator[Bulk]:
 
 
 @pytest.fixture
-def pairs(request: pytest.FixtureRequest) -> Iterator[Pairs]:
+def pairs() -> Iterator[Pairs]:
     pairs = Pairs(COUNT)
     yield pairs
     pairs.close()
