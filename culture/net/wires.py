@@ -26,8 +26,9 @@ READ_BYTES: Final = 16384
 LOOKS: Final = 20
 """At whether more has come, before the loop sleeps; all take 15 us. Whoever reads a line often answers
 it at once, and to be woken takes longer: one message at a time to a hundred is delivered 5 % faster."""
-MORE_LOOKS: Final = 250
-"""If there was hardly a pause before: it will be short again, and 3 % are won."""
+MORE_LOOKS: Final = 250 if (os.cpu_count() or 1) > 1 else LOOKS
+"""If there was hardly a pause before: it will be short again, and 3 % are won. With a single processor nobody
+could say anything meanwhile."""
 SOON_S: Final = 0.0002
 """What they take."""
 
