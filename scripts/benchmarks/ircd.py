@@ -75,8 +75,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--history", action="store_true", help="also this server with its history on")
     fetch = "take missing peers from the package archive, without installing them; as root"
     parser.add_argument("--fetch", action="store_true", help=fetch)
-    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="how often (3)")
-    parser.add_argument("--seconds", type=float, default=2.0, metavar="S", help="how long each (2)")
+    # A server is faster or slower by how its core and the generator's fell into step: that differs between
+    # its starts, and hardly while it runs.
+    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="how often (5)")
+    parser.add_argument("--seconds", type=float, default=1.0, metavar="S", help="how long each (1)")
 
 
 def measure(options: argparse.Namespace) -> dict:
