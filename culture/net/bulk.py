@@ -42,16 +42,15 @@ class Bulk:
 
     def send(self, files: Sequence[int], pieces: Sequence[bytes], broke: Broke) -> list[int]:
         """To each its piece. How much of it was taken."""
-        first, count = pieces[0], len(pieces)
-        if pieces.count(first) == count:
-            whole = first
-            sizes = array("I", (len(first),)) * count
+        whole, count = pieces[0], len(pieces)
+        if pieces.count(whole) == count:
+            sizes = array("I", (len(whole),)) * count
             addresses = array("Q", (self._out_at,)) * count
         else:
-            whole = b"".join(pieces)
             sizes = array("I", map(len, pieces))
             addresses = array("Q", accumulate(sizes[:-1], initial=self._out_at))
-        if len(whole) > OUT_BYTES:
+            whole = b"".join(pieces) if sum(sizes) <= OUT_BYTES else b""
+        if not 0 < len(whole) <= OUT_BYTES:
             return []
         self._out[: len(whole)] = whole
         sent = self._ring.run(SEND, files, addresses, sizes)
