@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from support.irc import connected
+from support.nobody import as_nobody
 
 from culture.agent import ipc
 from culture.agent.skill.irc import arguments
@@ -321,8 +322,8 @@ async def test_without_an_agent_it_asks_which():
 async def test_another_user_is_told_whose_the_socket_is(home):
     with listening([f"unix:{home / 'agent.sock'}"], []):
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "culture.agent.skill.irc", "whoami",
-            stderr=asyncio.subprocess.PIPE, env={"CULTURE_SOCKET": str(home / "agent.sock")}, user=65534,
+            *as_nobody("culture.agent.skill.irc", "whoami"),
+            stderr=asyncio.subprocess.PIPE, env={"CULTURE_SOCKET": str(home / "agent.sock")},
         )  # fmt: skip
         async with asyncio.timeout(30):
             _, err = await process.communicate()

@@ -4,12 +4,17 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Sequence
 
 import pytest
 from support.irc import connected
+from support.nobody import as_nobody
 
 from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import Question
+
+_PROGRAM = "culture.ctl.main"
+_AS_OURSELVES = (sys.executable, "-m", _PROGRAM)
 
 
 @pytest.fixture
@@ -18,11 +23,11 @@ def culturectl(agent, home):
     (home / "run").mkdir()
     (home / "run" / "spark-claude.sock").symlink_to(agent.socket)
 
-    async def run(*words: str, **process_options: int) -> tuple[int, str, str]:
+    async def run(*words: str, command: Sequence[str] = _AS_OURSELVES) -> tuple[int, str, str]:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "culture.ctl.main", *words,
+            *command, *words,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            env={"PATH": os.environ["PATH"], "CULTURE_HOME": str(home)}, **process_options,
+            env={"PATH": os.environ["PATH"], "CULTURE_HOME": str(home)},
         )  # fmt: skip
         async with asyncio.timeout(30):
             out, err = await process.communicate()
@@ -103,7 +108,7 @@ async def test_another_user_is_told_whose_the_file_is(culturectl, home):
     home.chmod(0o755)
     left.chmod(0o700)
 
-    status, out, err = await culturectl("queue", "spark-other", user=65534)
+    status, out, err = await culturectl("queue", "spark-other", command=as_nobody(_PROGRAM))
 
     assert (status, out) == (77, "")
     assert "is not yours\nhint: be the agent's user or root: sudo" in err

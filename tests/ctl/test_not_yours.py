@@ -2,19 +2,18 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.nobody import as_nobody
 
 from culture.ctl.home import open_home
 from culture.store.accounts import FILE, Accounts
 from culture.store.history.archive import DIRECTORY, Archive
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-NOBODY = 65534
 
 
 @pytest.fixture
@@ -33,9 +32,9 @@ def config() -> Iterator[Path]:
         yield config
 
 
-def as_nobody(*typed: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "culture.ctl.main", *typed]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, user=NOBODY, check=False)
+def culturectl(*typed: str) -> "subprocess.CompletedProcess[str]":
+    command = as_nobody("culture.ctl.main", *typed)
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,7 @@ def as_nobody(*typed: str) -> "subprocess.CompletedProcess[str]":
     ],
 )
 def test_what_is_not_theirs_is_told_with_what_to_type(config: Path, typed: str, told: str):
-    done = as_nobody(*typed.split(), "--config", str(config))
+    done = culturectl(*typed.split(), "--config", str(config))
     assert done.returncode == 77
     assert done.stderr.endswith(f"{told}\nhint: sudo !!\n")
 
@@ -56,7 +55,7 @@ def test_what_is_not_theirs_is_told_with_what_to_type(config: Path, typed: str, 
 def test_units_are_roots_to_write(config: Path):
     agents = config.with_name("agents.yaml")
     agents.write_text("agents: [{nick: spark-claude}]\n")
-    done = as_nobody("units", "--root", str(config.parent), "--config", str(agents))
+    done = culturectl("units", "--root", str(config.parent), "--config", str(agents))
     assert (done.returncode, done.stderr) == (
         77,
         f"culturectl: cannot write '{config.parent}/etc': Permission denied\nhint: sudo !!\n",
@@ -65,14 +64,14 @@ def test_units_are_roots_to_write(config: Path):
 
 def test_the_home_of_another_is_not_upped(config: Path):
     home, _ = open_home(config.parent)
-    done = as_nobody("up", "--home", str(home.path))
+    done = culturectl("up", "--home", str(home.path))
     assert done.returncode == 77
     assert done.stderr.endswith("run/lock': Permission denied\nhint: choose another place: --home DIR\n")
 
 
 def test_a_configuration_that_may_not_be_read_is_told_as_that(config: Path):
     config.chmod(0o600)
-    done = as_nobody("accounts", "list", "--config", str(config))
+    done = culturectl("accounts", "list", "--config", str(config))
     assert (done.returncode, done.stderr) == (
         77,
         f"culturectl: '{config}' may not be read\nhint: ls -l {config}\n",
