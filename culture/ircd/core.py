@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from culture.config.ircd import IrcdConfig
-from culture.ircd import express
 from culture.ircd.announce import announce
 from culture.ircd.auth import Answer, Authenticator, Question
 from culture.ircd.changes import LEAVES_ALL_AS_IT_WAS
@@ -134,9 +133,6 @@ class Ircd:
         session.ping_sent_at = None
         if session.question is not None:
             self._wait(session.question, raw)
-            return
-        is_short = raw.startswith(express.BEGINNING) and raw.isascii()
-        if is_short and express.say(self, session, [raw[express.SKIP :].decode()]):
             return
         if session.phase is LINKED and self.links is not None:
             self.links.received(session, raw)

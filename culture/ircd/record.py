@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from culture.ircd.channel import PREFIXES, Channel, Flag, Setting, Status
 from culture.ircd.events import (
@@ -35,6 +35,11 @@ from culture.protocol.line import NO_TAGS
 from culture.protocol.multiline import composition
 
 _new = tuple.__new__
+
+FULL: Final = 1000
+"""Of one turn that are written down and delivered before more is heard. Beyond what the caches of a processor
+hold each takes longer: 500 pairs with 256 messages on the way in each said 228,000 a second with history, and
+381,000 so."""
 
 
 Speaker = tuple[Session, str, str]
@@ -77,6 +82,10 @@ class Record:
         """Besides what skills want."""
         self._wanted |= commands
         self.is_wanted = True
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.happened) >= FULL
 
     def take(self) -> tuple[Sequence[Happening], Sequence[Speaker]]:
         taken = self.happened, self.speakers

@@ -31,6 +31,9 @@ NEW: Final = (Phase.REGISTERING,)
 READY: Final = (Phase.REGISTERED,)
 
 
+UNLIMITED: Final = 1 << 29
+"""More lines than anybody says at a time."""
+
 _FORMS: Final = {
     Cap.MESSAGE_TAGS: TAGS,
     Cap.SERVER_TIME: TIME,
@@ -61,6 +64,8 @@ class SessionFront:
     """It is told what it said itself (IRCv3 echo-message)."""
     heard_at: float = 0.0
     ping_sent_at: float | None = None
+    credit: int = 0
+    """Lines that may still be said by the short way before the driver is asked; it sets it."""
     outlet: int = 0
     """The number of the file that output can be written to as it is. 0: `write` takes it."""
 

@@ -28,6 +28,12 @@ class Bucket:
         self._tokens -= taken
         return taken
 
+    def lend(self, most: int) -> int:
+        """Tokens to spend without asking, or to give back: a small part of those that there are."""
+        lent = max(0, min(most, int(self._tokens) // 8))
+        self._tokens -= lent
+        return lent
+
     def owe(self, tokens: int) -> None:
         """Spend what may not be there: nothing can be taken before it is paid back."""
         self._tokens -= tokens

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from culture.federation.wire import LINE_BYTES as LINK_LINE_BYTES
 from culture.ircd.commands.authentication import log_in
-from culture.ircd.express import BEGINNING, SKIP, say
-from culture.ircd.session import CLOSED, LINKED, REGISTERED, Session
+from culture.ircd.session import CLOSED, LINKED, REGISTERED, UNLIMITED, Session
 from culture.net.bucket import Bucket
 from culture.net.chain import authenticate
 from culture.net.origin import Origin, origin_of
@@ -29,16 +28,14 @@ TURN_S: Final = 0.002
 """How long the lines of one client may take before the others have their turn."""
 LINES_BETWEEN_LOOKS: Final = 4
 """At the clock."""
-BETWEEN: Final = (CRLF + BEGINNING).decode()
-FEW: Final = 128
-"""Messages at once that cannot take long, wherever they go."""
+LENT: Final = 32
+"""Lines at most. Who is quiet for long may then say so many more than the burst."""
 
 
 class Connection(asyncio.Protocol):
     __slots__ = (
         "_bucket",
         "_driver",
-        "_is_inside_line",
         "_is_over",
         "_is_paused",
         "_lines",
@@ -53,8 +50,6 @@ class Connection(asyncio.Protocol):
     def __init__(self, driver: "Driver") -> None:
         self._driver = driver
         self._lines = LineBuffer()
-        self._is_inside_line = False
-        """Whether the next byte belongs to a line that has begun: kept here, as every message asks it."""
         self._bucket: Bucket | None = None
         self._is_paused = False
         self._waiting: list[bytes] = []
@@ -124,15 +119,12 @@ class Connection(asyncio.Protocol):
         return b"".join(lengthened(line) + CRLF for line in self._waiting)
 
     def data_received(self, data: bytes) -> None:
-        if self._bucket is None and not self._is_inside_line and data.startswith(BEGINNING):
-            data = self._said(data)
-            if not data:
-                return
         if self.session.phase is CLOSED:
             # It may go on talking while it reads the goodbye.
             return
         lines = self._lines.feed(data)
-        self._is_inside_line = self._lines.is_inside_line
+        if self._bucket is not None:
+            self._bucket.owe(-self.session.credit)
         if self.keep is not None:
             self.keep.read(self._lines.half)
         if not lines:
@@ -141,6 +133,8 @@ class Connection(asyncio.Protocol):
             lines = self._within_rate(self._bucket, lines)
         self._pass_on(lines)
         self._slow_down()
+        if isinstance(self._transport, Wire):
+            self._let_speak(self._transport)
 
     def charge(self, size: int) -> None:
         """For a read that ended no line: what came, or what is held of the line by now, if that is more.
@@ -151,30 +145,20 @@ class Connection(asyncio.Protocol):
             self._bucket.owe(size // BODY_BYTES)
             self._slow_down()
 
-    def _said(self, data: bytes) -> bytes:
-        """What is sent most need not go through everything. What is left to be heard."""
-        if not data.endswith(CRLF) or not data.isascii():
-            return data
-        driver = self._driver
-        lines = data[SKIP:-2].decode().split(BETWEEN, FEW)
-        try:
-            said = say(driver.ircd, self.session, lines)
-        except Exception:
-            self._give_up()
-            said = len(lines)
-        if said > 1 and driver.is_full:
-            driver.flush_early()
-        elif not driver.is_awake:
-            driver.wake()
-        if said == len(lines):
-            return b""
-        return BEGINNING + BETWEEN.join(lines[said:]).encode() + CRLF
-
     def _within_rate(self, bucket: Bucket, lines: list[bytes]) -> list[bytes]:
         """The lines whose turn it is. If there are more, they wait, and so does what is still unread."""
         ready = 0 if self._is_paused else bucket.take(len(lines), self._driver.now())
         self._waiting += lines[ready:]
         return lines[:ready]
+
+    def _let_speak(self, wire: Wire) -> None:
+        """By the short way, as much as it may say before its bucket is asked again.
+
+        With the limits as they are by default 500 pairs say half as much again as if it were asked each time.
+        """
+        may_speak = not (self._is_paused or self._lines.is_inside_line)
+        wire.let_speak(self.session if may_speak else None)
+        self.session.credit = UNLIMITED if self._bucket is None else self._bucket.lend(LENT)
 
     def _slow_down(self) -> None:
         """Read nothing more until it may be heard."""
@@ -219,11 +203,11 @@ class Connection(asyncio.Protocol):
                 if heard % LINES_BETWEEN_LOOKS == 0 and driver.now() > ends_at:
                     break
         except Exception:
-            self._give_up()
+            self.give_up()
         else:
             self._put_off(lines[heard:])
         self.settle()
-        if heard > 1 and driver.is_full:
+        if heard > 1 and ircd.record.is_full:
             driver.flush_early()
 
     def _put_off(self, lines: list[bytes]) -> None:
@@ -232,7 +216,7 @@ class Connection(asyncio.Protocol):
             # They were paid for.
             self._bucket.owe(-len(lines))
 
-    def _give_up(self) -> None:
+    def give_up(self) -> None:
         """A bug that one client's line brings out costs that client its connection, and nobody else."""
         log.exception("closing %s", self.session.peer, extra=fields(peer=self.session.peer))
         self._driver.ircd.close(self.session, "Internal error")

@@ -5,13 +5,14 @@ import contextlib
 import functools
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
 from culture.config.address import PLAIN, Address, Carrier
 from culture.ircd.auth import Authenticator
 from culture.ircd.core import Ircd
 from culture.ircd.delivery import Output, joined
+from culture.ircd.express import SayingError, say
 from culture.ircd.session import CLOSED, LINKED, Session
 from culture.ircd.traffic import NO_TRAFFIC, Traffic
 from culture.net.admission import Admission
@@ -30,16 +31,12 @@ from culture.net.secure_door import SecureDoor
 from culture.net.tls import Certificate
 from culture.net.traffic import traffic_of
 from culture.net.wire import Wire
-from culture.net.wires import Wires
+from culture.net.wires import Arrival, Wires
 from culture.systemd.journal import fields
 
 log = logging.getLogger(__name__)
 
 TICK_S: Final = 1.0
-FULL: Final = 1000
-"""Messages of one turn that are written down and delivered before more are heard. Beyond what the caches of a
-processor hold each takes longer: 500 pairs with 256 messages on the way in each said 228,000 a second with
-history, and 381,000 so."""
 LARGE_BYTES: Final = 65536
 """So much in one turn goes only to a host that was away."""
 REFUSALS_TOLD_S: Final = 60.0
@@ -71,7 +68,7 @@ class Driver:
         self.addresses: list[Address] = []
         """Where it listens."""
         self._doors: list[Door] = []
-        self._wires = Wires(self._begin_turn, self._flush, bulk)
+        self._wires = Wires(self._begin_turn, self._flush, bulk, self._hear)
         self.on_tick: Callable[[], None] = lambda: None
         self.is_awake = False
         self.has_left = False
@@ -242,10 +239,6 @@ class Driver:
             self.is_awake = True
             self._loop.call_soon(self._flush)
 
-    @property
-    def is_full(self) -> bool:
-        return len(self.ircd.record.happened) >= FULL
-
     def flush_early(self) -> None:
         """What was heard so far, and then again at the end of the turn."""
         was_awake = self.is_awake
@@ -255,6 +248,22 @@ class Driver:
     def _begin_turn(self) -> None:
         """What wakes from now on is seen to at the end of the turn."""
         self.is_awake = True
+
+    def _hear(self, arrivals: Iterator[Arrival]) -> None:
+        """Everything in the order in which it came: what somebody said follows from what another did."""
+        while True:
+            try:
+                left = say(self.ircd, arrivals)
+            except SayingError as error:
+                self._wires.attempt(error.key, self._connections[error.session].give_up)
+                continue
+            if left is None:
+                return
+            fd, rest = left
+            if rest is not None:
+                self._wires.hear(fd, rest)
+            elif self.ircd.record.is_full:
+                self.flush_early()
 
     def _flush(self) -> None:
         if self.has_left:

@@ -72,7 +72,8 @@ class Ring:
         self._marks, self._came = ending.cast("Q"), ending.cast("i")
         queues[numbers_at : numbers_at + entries * 4].cast("I")[:] = array("I", range(entries))
         self._words[_FLAGS::_WORDS] = array("I", (_HOW,)) * entries
-        self._longs[_MARK::_LONGS] = array("Q", range(entries))
+        self._in_order = [*range(entries)]
+        self._longs[_MARK::_LONGS] = array("Q", self._in_order)
         self._at = 0
         """How many operations there were, as far as 32 bits can tell."""
 
@@ -108,7 +109,7 @@ class Ring:
         marks = self._marks[2 * at : 2 * (at + done) : 2].tolist()
         came = self._came[_RESULT_WORDS * at + 2 : _RESULT_WORDS * (at + done) : _RESULT_WORDS].tolist()
         # The order is that of the operations, as none of them waits; the kernel does not promise it.
-        if marks == [*range(first, first + done)]:
+        if marks == self._in_order[first : first + done]:
             return came
         return [result for _, result in sorted(zip(marks, came, strict=True))]
 

@@ -5,6 +5,7 @@ import contextlib
 import socket
 from typing import Any, Protocol, cast
 
+from culture.ircd.session import Session
 from culture.net.wires import NEWS, READ, WRITE, Wires
 
 
@@ -190,6 +191,11 @@ class Wire(asyncio.Transport):
         self._protocol = cast(asyncio.Protocol, protocol)
         if self._fd >= 0:
             self._wires.hold(self._fd, self, self._protocol)
+
+    def let_speak(self, session: Session | None) -> None:
+        """What is read begins with a line of this session, and need not go through the protocol."""
+        if self._fd >= 0:
+            self._wires.let_speak(self._fd, session)
 
     def get_protocol(self) -> asyncio.BaseProtocol:
         return self._protocol

@@ -12,10 +12,11 @@ import logging
 import os
 import select
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
+from culture.ircd.session import Session
 from culture.net.bulk import FEWEST, Bulk
 
 log = logging.getLogger(__name__)
@@ -60,22 +61,37 @@ class Watched(Protocol):
     def abort(self) -> None: ...
 
 
+Arrival = tuple[int, Session | None, bytes | None]
+"""The number of a file, whose line it begins with, and what was read of it."""
+
+
 class Wires:
     """`begin_turn` is called before sockets are served, `end_turn` after all of them were."""
 
     def __init__(
-        self, begin_turn: Callable[[], None], end_turn: Callable[[], None], bulk: Bulk | None = None
+        self,
+        begin_turn: Callable[[], None],
+        end_turn: Callable[[], None],
+        bulk: Bulk | None = None,
+        hear: Callable[[Iterator[Arrival]], None] | None = None,
     ) -> None:
-        """Without `bulk` sockets are served one by one."""
+        """Without `bulk` sockets are served one by one.
+
+        `hear` is passed all that was read in a turn, in the order in which it came. What it does not see to
+        it passes on to `Wires.hear`; without it that is everything.
+        """
         self._begin_turn = begin_turn
         self._end_turn = end_turn
         self._bulk = bulk
+        self._hear = self._pass_on if hear is None else hear
         self.loop = asyncio.get_running_loop()
         self._epoll = select.epoll()
         self._files: list[Watched | None] = []
         """By number: what is held."""
         self._hearers: list[asyncio.Protocol | None] = []
         """By number: who is told what was read of it. Nobody, of what is not read from as a file."""
+        self._speakers: list[Session | None] = []
+        """By number: whose line begins with the next byte, if that is known."""
         self._registered: set[int] = set()
         """The numbers that the epoll knows: what waits for nothing is held without."""
         self._news = select.poll()
@@ -101,7 +117,11 @@ class Wires:
         missing = [None] * (fd + 1 - len(self._files))
         self._files += missing
         self._hearers += missing
-        self._files[fd], self._hearers[fd] = watched, hearer
+        self._speakers += missing
+        self._files[fd], self._hearers[fd], self._speakers[fd] = watched, hearer, None
+
+    def let_speak(self, fd: int, session: Session | None) -> None:
+        self._speakers[fd] = session
 
     def watch(self, fd: int, what: int) -> None:
         """From now on for this, and nothing else; for nothing at all if there is nothing to wait for."""
@@ -118,7 +138,7 @@ class Wires:
 
     def let_go(self, fd: int) -> None:
         self.watch(fd, 0)
-        self._files[fd] = self._hearers[fd] = None
+        self._files[fd] = self._hearers[fd] = self._speakers[fd] = None
 
     def write(self, files: Sequence[int], pieces: Sequence[bytes]) -> None:
         """To each its piece."""
@@ -152,26 +172,34 @@ class Wires:
                 if what != READ:
                     readable.append(fd)
                     arrived.append(self._look_closer(fd, what))
-        hearers = self._hearers
-        for fd, data in zip(readable, arrived, strict=True):
-            # Nobody: it was ended by another in this turn.
-            if (hearer := hearers[fd]) is None or data is None:
-                continue
-            try:
-                if 0 < len(data) < READ_BYTES:
-                    hearer.data_received(data)
-                else:
-                    self._end_or_go_on(fd, hearer, data)
-            except Exception:
-                # A bug costs the one that brings it out. The others were read from already.
-                log.exception("closing a connection")
-                if (one := self._files[fd]) is not None:
-                    one.abort()
+        self._hear(zip(readable, map(self._speakers.__getitem__, readable), arrived, strict=True))
         self._end_turn()
         self._ended_at = time.monotonic()
         for _ in range(MORE_LOOKS if was_soon else LOOKS):
             if self._news.poll(0):
                 break
+
+    def _pass_on(self, arrivals: Iterator[Arrival]) -> None:
+        for fd, _, data in arrivals:
+            self.hear(fd, data)
+
+    def hear(self, fd: int, data: bytes | None) -> None:
+        """What was read of it. Nothing if nothing was, or if it was ended by another in this turn."""
+        if (hearer := self._hearers[fd]) is None or data is None:
+            return
+        if 0 < len(data) < READ_BYTES:
+            self.attempt(fd, hearer.data_received, data)
+        else:
+            self.attempt(fd, self._end_or_go_on, fd, hearer, data)
+
+    def attempt(self, fd: int, act: Callable[..., None], *arguments: Any) -> None:
+        """A bug costs the one that brings it out. The others were read from already."""
+        try:
+            act(*arguments)
+        except Exception:
+            log.exception("closing a connection")
+            if (one := self._files[fd]) is not None:
+                one.abort()
 
     def _read(self, readable: Sequence[int]) -> list[bytes | None]:
         """From each, in their order."""

@@ -94,34 +94,50 @@ def test_both_ways_lead_to_the_same(caps: list[str], steps: list):
     assert play("PRIVMSG", caps, steps) == play("privmsg", caps, steps)
 
 
-WORDS = st.lists(st.tuples(st.sampled_from(TARGETS), TEXTS), min_size=1, max_size=8)
+MESSAGES = st.lists(st.tuples(st.sampled_from(TARGETS), TEXTS), min_size=1, max_size=4)
+ARRIVALS = st.lists(st.tuples(st.sampled_from(NICKS), MESSAGES), max_size=8)
 
 
-@given(st.lists(st.sampled_from(CAPS), min_size=len(NICKS), max_size=len(NICKS)), WORDS)
-def test_what_comes_together_is_said_as_if_it_came_one_by_one(caps: list[str], words: list):
+@given(st.lists(st.sampled_from(CAPS), min_size=len(NICKS), max_size=len(NICKS)), ARRIVALS)
+def test_what_comes_together_is_said_as_if_it_came_one_by_one(caps: list[str], arrivals: list):
     together, apart = Network(), Network()
     for network in (together, apart):
         for nick, each in zip(NICKS, caps, strict=True):
             network.client(nick, "#ops", *(["#other"] if nick != "spark-lea" else []), caps=each)
-    lines = [f"{target} :{text}" for target, text in words]
+    came = iter(
+        [(number, _session(together, nick), _raw(said)) for number, (nick, said) in enumerate(arrivals)]
+    )
 
-    said = say(together.ircd, _session(together), lines)
+    left = []
+    while (rest := say(together.ircd, came)) is not None:
+        left.append(rest)
 
-    for line in lines[:said]:
-        assert say(apart.ircd, _session(apart), [line]) == 1
-    assert said == len(lines) or say(apart.ircd, _session(apart), lines[said : said + 1]) == 0
+    for number, (nick, said) in enumerate(arrivals):
+        waiting = list(said)
+        session, is_plain = _session(apart, nick), _raw(said).isascii()
+        while is_plain and waiting and say(apart.ircd, [(None, session, _raw(waiting[:1]))]) is None:
+            del waiting[0]
+        assert not waiting or left.pop(0) == (number, _raw(waiting))
+    assert not left
     assert _written(together) == _written(apart)
 
 
 def test_a_sign_that_calls_nobody_takes_the_short_way_too():
     network = Network()
     network.client(NICKS[0], "#ops")
-    assert say(network.ircd, _session(network), ["#ops :mail ori@example.org", "#ops :@nobody there?"]) == 2
-    assert say(network.ircd, _session(network), [f"#ops :@{NICKS[0]} there?"]) == 0
+    session = _session(network, NICKS[0])
+    plain = _raw([("#ops", "mail ori@example.org"), ("#ops", "@nobody there?")])
+    calling = _raw([("#ops", f"@{NICKS[0]} there?")])
+    assert say(network.ircd, [("it", session, plain)]) is None
+    assert say(network.ircd, [("it", session, plain), ("that", session, calling)]) == ("that", calling)
 
 
-def _session(network: Network) -> Session:
-    user = network.ircd.state.find_user(NICKS[0])
+def _raw(messages: list[tuple[str, str]]) -> bytes:
+    return "".join(f"PRIVMSG {target} :{text}\r\n" for target, text in messages).encode()
+
+
+def _session(network: Network, nick: str) -> Session:
+    user = network.ircd.state.find_user(nick)
     assert user is not None
     assert user.session is not None
     return user.session

@@ -191,7 +191,7 @@ KEPT_OTHERWISE = {
 NOT_KEPT = {
     # Of the process: its timers, its output, its questions.
     Session: {
-        "heard_at", "ping_sent_at", "unlabeled", "write", "outlet", "question", "close_reason",
+        "heard_at", "ping_sent_at", "unlabeled", "write", "credit", "outlet", "question", "close_reason",
         "metadata_changes", "metadata_since",
     },
 }  # fmt: skip

@@ -23,6 +23,16 @@ def test_what_is_owed_is_paid_back_first():
     assert bucket.take(1, 1.2) == 1
 
 
+def test_a_small_part_is_lent_and_counts_again_when_it_comes_back():
+    bucket = Bucket(Rate(per_s=10, burst=80), 0.0)
+    assert (bucket.lend(4), bucket.lend(32)) == (4, 9)
+    bucket.owe(-13)
+    assert bucket.take(100, 0.0) == 80
+    assert bucket.lend(32) == 0
+    bucket.owe(8)
+    assert bucket.lend(32) == 0
+
+
 def test_a_burst_of_none_still_lets_lines_through_one_by_one():
     bucket = Bucket(Rate(per_s=2, burst=0), 0.0)
     assert [bucket.take(3, now) for now in (0.0, 0.1, 0.6, 5.0)] == [1, 0, 1, 1]

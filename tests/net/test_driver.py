@@ -7,20 +7,27 @@ import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 from support.irc import DEADLINE_S, Plain, connected
 from support.network import Network
 
 from culture.config.ircd import Limits
+from culture.ircd.express import MOST_BYTES
+from culture.ircd.record import FULL
 from culture.ircd.session import Session
 from culture.ircd.skills import Happening, Skill, Skills
 from culture.ircd.user import User
 from culture.net.bulk import FEWEST, Bulk
 from culture.net.connection import Connection
-from culture.net.driver import FULL, Driver
+from culture.net.driver import Driver
 from culture.net.listeners import address_of, listening
 from culture.net.wire import Wire
+from culture.net.wires import READ_BYTES
+from culture.protocol.render import Form
+
+NO_RATE = pytest.mark.parametrize("server", [Limits(local_rate_lines_per_s=0)], indirect=True)
 
 
 class Server:
@@ -88,7 +95,7 @@ async def test_lines_cut_anywhere_arrive_whole_and_in_order(server: Server):
             assert await bo.until("PRIVMSG") == f":spark-ori!ori@spark PRIVMSG #a :line {i} ☃"
 
 
-@pytest.mark.parametrize("server", [Limits(local_rate_lines_per_s=0)], indirect=True)
+@NO_RATE
 async def test_messages_that_come_together_are_said_in_their_order_among_other_commands(server: Server):
     async with (
         connected(server.port, "spark-ori", "#a", "#b") as ori,
@@ -108,6 +115,91 @@ async def test_messages_that_come_together_are_said_in_their_order_among_other_c
         said = [line.rpartition(" :")[2] for line in bo.seen if line.startswith(":spark-ori!")]
         assert said == ["one", "two", "three", "four ☃", "five", *map(str, range(300)), "the end"]
         assert await ori.until(" 401 ") == ":spark 401 spark-ori nobody :No such nick/channel"
+
+
+@NO_RATE
+async def test_a_part_of_a_line_that_looks_like_a_message_is_none(server: Server):
+    async with (
+        connected(server.port, "spark-ori", "#a") as ori,
+        connected(server.port, "spark-bo", "#a") as bo,
+    ):
+        for part in (
+            "PRIVMSG #a :one\r\nPRIVMSG #a :he said ",
+            "PRIVMSG #a :two\r\n",
+            "PRIVMSG #a :three\r\n",
+        ):
+            ori.writer.write(part.encode())
+            # Until it was read: what comes next is another part.
+            await bo.until("#a :one" if "one" in part else "two" if "two" in part else "three")
+        assert [line.partition("PRIVMSG ")[2] for line in bo.seen if line.startswith(":spark-ori!")] == [
+            "#a :one",
+            "#a :he said PRIVMSG #a :two",
+            "#a :three",
+        ]
+
+
+@NO_RATE
+async def test_what_others_do_and_say_at_once_happens_in_the_order_in_which_it_came(server: Server):
+    async with (
+        connected(server.port, "spark-ori", "#a") as ori,
+        connected(server.port, "spark-bo") as bo,
+        connected(server.port, "spark-early") as early,
+        connected(server.port, "spark-timely") as timely,
+        connected(server.port, "spark-late") as late,
+    ):
+        ori.send("MODE #a -n")
+        await ori.until("MODE #a -n")
+        # In one turn, since nothing waits in between. Whether words arrive hangs on what was done before.
+        early.send("PRIVMSG spark-new :hello")
+        bo.send("NICK spark-new")
+        timely.send("PRIVMSG spark-new :hello", "PRIVMSG #a :hello")
+        ori.send("MODE #a +n")
+        late.send("PRIVMSG #a :hello")
+        assert await early.until(" 401 ") == ":spark 401 spark-early spark-new :No such nick/channel"
+        assert await bo.until("PRIVMSG spark-new") == ":spark-timely!timely@spark PRIVMSG spark-new :hello"
+        assert await ori.until("#a :hello") == ":spark-timely!timely@spark PRIVMSG #a :hello"
+        assert " 404 spark-late #a " in await late.until(" 404 ")
+
+
+@NO_RATE
+async def test_what_fills_a_read_is_not_taken_for_all_there_is(server: Server):
+    assert MOST_BYTES < READ_BYTES
+    line = "PRIVMSG #a :{:04} " + "x" * 109 + "\r\n"
+    raw = "".join(map(line.format, range(READ_BYTES // 128))).encode()
+    assert len(raw) == READ_BYTES
+    async with (
+        connected(server.port, "spark-ori", "#a") as ori,
+        connected(server.port, "spark-bo", "#a") as bo,
+    ):
+        ori.writer.write(raw + b"PRIVMSG #a :the end\r\n")
+        await bo.until("#a :the end")
+        assert sum("#a :0" in line for line in bo.seen) == READ_BYTES // 128
+
+
+@NO_RATE
+async def test_a_bug_that_a_message_brings_out_costs_its_sender_alone(
+    server: Server, caplog: pytest.LogCaptureFixture
+):
+    async with (
+        connected(server.port, "spark-ori", "#a") as ori,
+        connected(server.port, "spark-bo", "#a") as bo,
+        connected(server.port, "spark-kim", "#a") as kim,
+        connected(server.port, "spark-lea"),
+    ):
+        lea = server.driver.ircd.state.find_user("spark-lea")
+        assert lea is not None
+        assert lea.session is not None
+        sound, lea.session.form = lea.session.form, cast(Form, "no form")
+        # In one turn, since nothing waits in between.
+        ori.send("PRIVMSG #a :one")
+        bo.send("PRIVMSG spark-lea :two")
+        kim.send("PRIVMSG #a :three")
+        assert "Internal error" in await bo.until("ERROR")
+        await kim.until(":one")
+        await ori.until(":spark-bo!bo@spark QUIT :Internal error")
+        await ori.until(":three")
+        assert "closing 127.0.0.1:" in caplog.text
+        lea.session.form = sound
 
 
 async def test_the_kernel_tells_what_a_connection_carried(server: Server):

@@ -13,6 +13,7 @@ from support.network import Network
 from culture.config.ircd import Limits
 from culture.ircd.core import Command, Ircd
 from culture.ircd.session import Session
+from culture.net.connection import LENT
 from culture.net.driver import Driver
 from culture.net.listeners import address_of, listening
 from culture.protocol.line import Line
@@ -40,6 +41,24 @@ async def test_everything_arrives_in_order_and_not_faster_than_allowed():
             assert await bo.until("PRIVMSG") == f":spark-ori!ori@spark PRIVMSG #a :{i}"
         # 300 lines, of which at most 50 were there at once.
         assert time.monotonic() - began >= 250 / 400
+
+
+async def test_who_says_one_thing_at_a_time_is_not_heard_faster_than_allowed(eventually):
+    async with (
+        serving(1, 200) as (driver, port),
+        connected(port, "spark-ori", "#a") as ori,
+        connected(port, "spark-bo", "#a") as bo,
+    ):
+        connection = next(
+            each for each in driver._connections.values() if each.session.user.nick == "spark-ori"
+        )
+        said = 0
+        while connection._transport.is_reading():
+            ori.send(f"PRIVMSG #a :{said}")
+            await bo.until(f"PRIVMSG #a :{said}")
+            said += 1
+        # Of what was there at once three lines were spent on the way in.
+        assert 197 <= said <= 197 + LENT
 
 
 async def test_a_client_that_floods_slows_only_itself():

@@ -8,8 +8,9 @@ from culture.ircd.commands.skills import skill_commands
 from culture.ircd.commands.table import COMMANDS
 from culture.ircd.core import NO_PASSWORDS, Ircd
 from culture.ircd.delivery import joined
+from culture.ircd.express import say
 from culture.ircd.ids import new_ids
-from culture.ircd.session import Phase, Session
+from culture.ircd.session import UNLIMITED, Phase, Session
 from culture.ircd.skills import NO_SKILLS, Skills
 from culture.protocol.framing import LineBuffer
 
@@ -85,7 +86,7 @@ class Network:
         client.session.write = None
         client.drop()
         client.session = session
-        session.write = client.write
+        session.write, session.credit = client.write, UNLIMITED
         return client
 
     def client(self, nick: str, *channels: str, caps: str = "") -> "Client":
@@ -112,13 +113,17 @@ class Client:
         self._unread = bytearray()
         """What was written to it, and not read yet."""
         self.write = self._unread.extend
-        self.session.write = self.write
+        self.session.write, self.session.credit = self.write, UNLIMITED
 
     def send(self, *lines: str) -> None:
         for line in lines:
             self.send_bytes(line.encode() + b"\r\n")
 
     def send_bytes(self, data: bytes) -> None:
+        """By the short way what can take it, as the driver does it."""
+        if not self._framing.is_inside_line:
+            left = say(self._ircd, [(None, self.session, data)])
+            data = b"" if left is None else left[1] or b""
         for line in self._framing.feed(data):
             self._ircd.received(self.session, line)
         self._network.answer()

@@ -11,11 +11,13 @@ from culture.ircd.bans import MaskList
 from culture.ircd.commands.table import COMMANDS
 from culture.ircd.core import Ircd
 from culture.ircd.delivery import joined
+from culture.ircd.express import say
 from culture.ircd.mesh.host import MeshHost
-from culture.ircd.session import Phase, Session
+from culture.ircd.session import UNLIMITED, Phase, Session
 from culture.ircd.skills import NotRecordedError, Skill, Skills
 from culture.names import fold
 from culture.net.mesh import MeshLinks
+from culture.protocol.framing import CRLF
 from culture.protocol.happening import SEEN, SPOKEN, Happening
 from support.mesh.disk import Disk
 from support.mesh.reader import Reader
@@ -212,13 +214,15 @@ class ServerHost:
         ):
             self.ircd.received(session, line.encode())
         assert session.phase is Phase.REGISTERED
+        session.credit = UNLIMITED
 
     def _send(self, session: Session, command: str, params: list[str]) -> None:
         line = command
         if params:
             *middle, last = params
             line = " ".join([command, *middle, f":{last}"])
-        self.ircd.received(session, line.encode())
+        if say(self.ircd, [(None, session, line.encode() + CRLF)]) is not None:
+            self.ircd.received(session, line.encode())
 
 
 def _clock(world: World, machine: Machine) -> Callable[[], float]:
