@@ -11,8 +11,8 @@ from culture.store.database import MIGRATIONS, prepare, reading, transaction
 FILE: Final = "urls.db"
 DIRECTORY: Final = "urlindex"
 _SHARED: Final = """
-INSERT OR IGNORE INTO shared SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
-WHERE NOT EXISTS (SELECT 1 FROM redactions WHERE channel = ?1 AND msgid = ?3)
+INSERT OR IGNORE INTO shared SELECT ?, ?, ?, ?, ?, ?, ?
+WHERE NOT EXISTS (SELECT 1 FROM redactions WHERE channel = ? AND msgid = ?)
 """
 _FOUND: Final = """
 WITH members AS MATERIALIZED (SELECT key, value AS since_ms FROM json_each(:members)),
@@ -115,7 +115,8 @@ def _statements(change: Shared | Redacted | Renamed) -> list[tuple[str, tuple[ob
     channel = fold(change.channel)
     match change:
         case Shared(url, name, msgid, is_public, nick, at):
-            return [(_SHARED, (channel, url, msgid, is_public, name, nick, int(at * 1000)))]
+            values = (channel, url, msgid, is_public, name, nick, int(at * 1000))
+            return [(_SHARED, (*values, channel, msgid))]
         case Redacted(_, msgid):
             return [
                 ("DELETE FROM shared WHERE msgid = ? AND channel = ?", (msgid, channel)),

@@ -32,15 +32,15 @@ INSERT INTO nicks VALUES (?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET since_ms = max(since_ms, excluded.since_ms)
 """
 _SEAT: Final = """
-INSERT OR IGNORE INTO seats SELECT ?1, ?2, ?3 WHERE NOT EXISTS (
-  SELECT 1 FROM seats WHERE place = ?1 AND end = ?2 AND joined_at_ms BETWEEN
-  (SELECT coalesce(max(since_ms), 0) FROM lives WHERE place = ?1 AND since_ms <= ?3) AND ?3
+INSERT OR IGNORE INTO seats SELECT :place, :end, :at_ms WHERE NOT EXISTS (
+  SELECT 1 FROM seats WHERE place = :place AND end = :end AND joined_at_ms BETWEEN
+  (SELECT coalesce(max(since_ms), 0) FROM lives WHERE place = :place AND since_ms <= :at_ms) AND :at_ms
 )
 """
 """Once in each life of a channel. What another host saw earlier may come later."""
 _FORGET_NICKS: Final = f"""
-DELETE FROM nicks WHERE place = ?1 AND end = ?2 AND nick NOT IN (
-  SELECT nick FROM nicks WHERE place = ?1 AND end = ?2 ORDER BY since_ms DESC, nick LIMIT {MOST_NICKS}
+DELETE FROM nicks WHERE place = :place AND end = :end AND nick NOT IN (
+  SELECT nick FROM nicks WHERE place = :place AND end = :end ORDER BY since_ms DESC, nick LIMIT {MOST_NICKS}
 )
 """
 
@@ -153,7 +153,7 @@ class Filing:
             for end, nick in zip((one, other), nicks, strict=True):
                 self._connection.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (end, number, nick))
                 self._connection.execute(_NICK, (number, end, fold(nick), entry.at_ms))
-                self._connection.execute(_FORGET_NICKS, (number, end))
+                self._connection.execute(_FORGET_NICKS, {"place": number, "end": end})
         return number
 
     def _source(self, mask: str, account: str) -> int:
@@ -184,7 +184,7 @@ class Filing:
             end += f"@{entry.origin}"
         if MADE_TAG in entry.tags:
             self._begin_life(place, entry.at_ms)
-        self._connection.execute(_SEAT, (place, end, entry.at_ms))
+        self._connection.execute(_SEAT, {"place": place, "end": end, "at_ms": entry.at_ms})
 
     def _begin_life(self, place: int, at_ms: int) -> None:
         self._connection.execute("INSERT OR IGNORE INTO lives VALUES (?, ?)", (place, at_ms))

@@ -148,10 +148,10 @@ def _exported(directory: Path, channel: str | None) -> Iterator[str]:
     query = """
     SELECT events.id, at_ms, msgid, command, name, key, target, mask, account, is_public, text, tags, params
     FROM events JOIN places ON places.id = place JOIN sources ON sources.id = source
-    WHERE is_redacted = 0 AND (?1 IS NULL OR key = ?1) ORDER BY events.id
+    WHERE is_redacted = 0 AND (:key IS NULL OR key = :key) ORDER BY events.id
     """
     with opened(directory) as connection:
-        for row in connection.execute(query, (None if channel is None else fold(channel),)):
+        for row in connection.execute(query, {"key": None if channel is None else fold(channel)}):
             _, at_ms, msgid, command, name, key, target, mask, account, public, text, tags, params = row
             told = {
                 "time": at_ms / 1000,

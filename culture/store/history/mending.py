@@ -7,9 +7,9 @@ from culture.store.damage import is_damage
 from culture.store.history.indexing import SPEECH, WORDS_MARK, indexed_up_to, place_word
 
 _OF_INDEX: Final = "(name = 'words' OR name GLOB 'words_*')"
-_MESSAGES: Final = f"SELECT id FROM events WHERE command IN {SPEECH} AND NOT is_redacted AND id <= ?1"
+_MESSAGES: Final = f"SELECT id FROM events WHERE command IN {SPEECH} AND NOT is_redacted AND id <= :mark"
 _INDEXED: Final = "SELECT id FROM words_docsize"
-_FOUND: Final = "SELECT rowid FROM words WHERE words MATCH ?2"
+_FOUND: Final = "SELECT rowid FROM words WHERE words MATCH :about"
 
 
 def flaws_of_index(connection: sqlite3.Connection) -> list[str]:
@@ -20,12 +20,15 @@ def flaws_of_index(connection: sqlite3.Connection) -> list[str]:
         # All of it as it is at one moment.
         connection.execute("BEGIN")
         mark = indexed_up_to(connection)
-        lacking = _count(connection, f"{_MESSAGES} EXCEPT {_INDEXED}", mark)
-        unknown = _count(connection, f"{_INDEXED} EXCEPT {_MESSAGES}", mark)
+        lacking = _count(connection, f"{_MESSAGES} EXCEPT {_INDEXED}", mark=mark)
+        unknown = _count(connection, f"{_INDEXED} EXCEPT {_MESSAGES}", mark=mark)
         # What it believes to have may not be found in it.
-        missed = f"{_MESSAGES} AND place = ?3 EXCEPT {_FOUND}"
+        missed = f"{_MESSAGES} AND place = :place EXCEPT {_FOUND}"
         places = [place for (place,) in connection.execute("SELECT id FROM places")]
-        not_found = [_count(connection, missed, mark, f"about : {place_word(each)}", each) for each in places]
+        not_found = [
+            _count(connection, missed, mark=mark, about=f"about : {place_word(place)}", place=place)
+            for place in places
+        ]
     except sqlite3.DatabaseError as error:
         if not may_be_of_index(error):
             raise
@@ -75,6 +78,6 @@ def begin_index_anew(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-def _count(connection: sqlite3.Connection, rows: str, *values: int | str) -> int:
+def _count(connection: sqlite3.Connection, rows: str, **values: int | str) -> int:
     (count,) = connection.execute(f"SELECT count(*) FROM ({rows})", values).fetchone()
     return int(count)
