@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any, Final
 
+from culture.client.connection import tls_context
 from culture.config.address import TcpAddress, UnixAddress
 from culture.config.ircd import Tls
 from culture.config.links import LinkConfig, plain_fingerprint
@@ -85,6 +86,9 @@ async def _secure(link: LinkConfig, own: Tls, sock: socket.socket) -> asyncio.Tr
             server_hostname=_host(link),
             ssl_handshake_timeout=HANDSHAKE_S,
         )
+    except UnavailableError:
+        sock.close()
+        raise
     except ssl.SSLCertVerificationError as error:
         sock.close()
         raise NotAllowedError(f"{link.address} is somebody else: {error.verify_message}") from None
@@ -101,7 +105,7 @@ async def _secure(link: LinkConfig, own: Tls, sock: socket.socket) -> asyncio.Tr
 
 def _context(link: LinkConfig, own: Tls) -> ssl.SSLContext:
     """Our own certificate is shown to who asks for it. Both are read every time: they may be new."""
-    context = ssl.create_default_context(cafile=link.ca or None)
+    context = tls_context(link.ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if link.fingerprint:
         # What matters is that it is this very certificate; that is looked at before anything is said.
