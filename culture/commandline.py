@@ -1,8 +1,9 @@
 """What all programs have in common on a terminal: their command lines, and tables for people."""
 
 import argparse
+import sys
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from culture import __version__
 from culture.errors import UsageError
@@ -21,6 +22,10 @@ class Parser(argparse.ArgumentParser):
             getattr(found, self.words).extend(word for word in rest if not word.startswith("-"))
             rest = [word for word in rest if word.startswith("-")]
         return found, rest
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # Argparse keeps it to itself if that fails.
+        (file or sys.stderr).write(message)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"{self.prog} --help")
