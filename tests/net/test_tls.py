@@ -88,8 +88,9 @@ async def test_an_unknown_client_certificate_is_refused(tmp_path: Path):
         # By TLS 1.3 a client learns of it only after its side of the handshake.
         with contextlib.suppress(ssl.SSLError, ConnectionError):
             plain = await connect(port, client(pair, other))
-            plain.send("NICK spark-ori", "USER o 0 * :o")
-            assert await plain.read() == ""
+            with contextlib.closing(plain.writer):
+                plain.send("NICK spark-ori", "USER o 0 * :o")
+                assert await plain.read() == ""
         assert not driver.ircd.sessions
 
 

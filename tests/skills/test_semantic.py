@@ -17,6 +17,7 @@ from culture.store.history.keeping import opened
 from culture.store.history.pruning import Rule, prune
 
 # What was said, and a question about it in other words.
+NEEDS_NUMPY = "culture[semantic] is not installed"
 PAIRS = [
     ("the disk of thor is full again", "which machine has run out of storage space"),
     ("I rolled the deployment back to last week's build", "did we revert the release"),
@@ -62,7 +63,7 @@ def test_without_the_extra_the_answer_names_it(tmp_path: Path):
 
 @pytest.fixture(scope="module")
 def encoder() -> MiniLm:
-    pytest.importorskip("numpy", reason="culture[semantic] is not installed")
+    pytest.importorskip("numpy", reason=NEEDS_NUMPY)
     model = find_model()
     if model is None:
         unable("the model is not installed")
@@ -77,6 +78,7 @@ def network(tmp_path: Path, encoder: MiniLm) -> Iterator[Remembering]:
 
 
 def remembering_by_meaning(directory: Path, encoder: Encoder) -> Remembering:
+    pytest.importorskip("numpy", reason=NEEDS_NUMPY)
     archive = Archive(directory)
     return Remembering(History(archive, "spark", Semantic(archive, lambda: encoder, lambda text: None)))
 
@@ -131,7 +133,7 @@ class DiskOrNot:
     """An encoder that takes no time, for many messages."""
 
     def encode(self, texts: Sequence[str]) -> Any:
-        numpy = pytest.importorskip("numpy", reason="culture[semantic] is not installed")
+        numpy = pytest.importorskip("numpy")
         return numpy.eye(2, WIDTH, dtype=numpy.float32)[[text.count("disk") for text in texts]]
 
 

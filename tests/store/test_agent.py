@@ -1,6 +1,7 @@
 """What an agent must not forget, over a restart and over a crash."""
 
 import sqlite3
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,9 +42,17 @@ def file(tmp_path):
     file.close()
 
 
-def reopened(file: AgentFile, directory: Path) -> AgentFile:
-    file.close()
-    return AgentFile(directory)
+@pytest.fixture
+def reopened(file: AgentFile, tmp_path: Path) -> Iterator[Callable[[], AgentFile]]:
+    opened = [file]
+
+    def reopen() -> AgentFile:
+        opened[-1].close()
+        opened.append(AgentFile(tmp_path))
+        return opened[-1]
+
+    yield reopen
+    opened[-1].close()
 
 
 def test_a_message_is_taken_once(file):
@@ -112,11 +121,11 @@ def test_one_message_answers_one_of_those_that_were_taken_together(file):
     assert states(file) == {"m1": "answered", "m2": "answered"}
 
 
-def test_what_was_not_answered_waits_again_in_its_place_as_a_repeat(file, tmp_path):
+def test_what_was_not_answered_waits_again_in_its_place_as_a_repeat(file, reopened):
     ask(file, question("m1"), question("m2", channel=None))
     inject(file)
 
-    file = reopened(file, tmp_path)
+    file = reopened()
     with file.at_once():
         assert file.queue.requeue(0, is_crash=True) == 1
 
@@ -166,30 +175,30 @@ def test_what_is_done_is_forgotten_after_a_while_and_what_waits_is_not(file):
     assert states(file) == {"m2": "queued"}
 
 
-def test_how_far_was_heard_is_written_with_the_next_change(file, tmp_path):
+def test_how_far_was_heard_is_written_with_the_next_change(file, reopened):
     file.hearing.set_mark("#Ops", Mark("m1", "2026-01-01T00:00:00.000Z"))
     assert file.hearing.mark_of("#ops") == Mark("m1", "2026-01-01T00:00:00.000Z")
 
-    file = reopened(file, tmp_path)
+    file = reopened()
     assert file.hearing.mark_of("#ops") is None
 
     file.hearing.set_mark("#Ops", Mark("m1", "2026-01-01T00:00:00.000Z"))
     ask(file, question("m1"))
-    file = reopened(file, tmp_path)
+    file = reopened()
     assert file.hearing.mark_of("#OPS") == Mark("m1", "2026-01-01T00:00:00.000Z")
 
 
-def test_how_far_the_agent_has_read_is_written_along(file, tmp_path):
+def test_how_far_the_agent_has_read_is_written_along(file, reopened):
     file.hearing.set_read("#Ops", Mark("m1", "2026-01-01T00:00:00.000Z"))
     ask(file, question("m2"))
 
-    file = reopened(file, tmp_path)
+    file = reopened()
 
     assert file.hearing.read_until("#ops") == Mark("m1", "2026-01-01T00:00:00.000Z")
     assert file.hearing.mark_of("#ops") is None
 
 
-def test_nothing_of_a_change_that_fails_is_left(file, tmp_path):
+def test_nothing_of_a_change_that_fails_is_left(file, reopened):
     file.hearing.set_mark("#ops", Mark("m1", "2026-01-01T00:00:00.000Z"))
 
     def fail() -> None:
@@ -201,18 +210,18 @@ def test_nothing_of_a_change_that_fails_is_left(file, tmp_path):
         fail()
     assert states(file) == {}
     assert file.hearing.has_unwritten
-    file = reopened(file, tmp_path)
+    file = reopened()
     assert file.hearing.mark_of("#ops") is None
 
 
-def test_an_agent_knows_what_it_said_last(file, tmp_path):
+def test_an_agent_knows_what_it_said_last(file, reopened):
     with file.at_once():
         for number in range(OWN_MESSAGES + 1):
             file.hearing.add_own(f"m{number}")
         file.hearing.add_own("m5")
     assert "m0" not in file.hearing.own
 
-    file = reopened(file, tmp_path)
+    file = reopened()
     assert "m0" not in file.hearing.own
     assert "m1" in file.hearing.own
     assert f"m{OWN_MESSAGES}" in file.hearing.own
@@ -229,12 +238,12 @@ def test_what_was_spent_is_added_up_by_day(file):
     assert file.spending.in_total() == Spent(3, 120, 80, 12, 0.75)
 
 
-def test_single_values_are_kept(file, tmp_path):
+def test_single_values_are_kept(file, reopened):
     assert file.kept("session") == ""
     file.keep("session", "one")
     file.keep("session", "two")
 
-    assert reopened(file, tmp_path).kept("session") == "two"
+    assert reopened().kept("session") == "two"
 
 
 def test_the_file_is_for_its_owner_alone(file, tmp_path):

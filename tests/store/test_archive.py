@@ -123,6 +123,7 @@ def test_after_a_crash_everything_is_there_exactly_once(tmp_path: Path):
         numbers = [seq for (seq,) in connection.execute("SELECT seq FROM events ORDER BY id")]
     assert numbers == list(range(1, 1502))
     again.close()
+    crashed._connection.close()
 
 
 @pytest.mark.parametrize("number", [{"seq": 1 << 63}, {"at": 1e300}, {"at": -1e300}])

@@ -3,9 +3,9 @@
 import sys
 from typing import Final
 
-# The tree may stand where only its owner may look, as in /root: what is ours is loaded before that.
+# The tree may stand where only its owner may look, as in /root, and so may Python: all is loaded before.
 _RUN: Final = """
-import importlib, os, sys
+import encodings.idna, importlib, os, sys
 main = importlib.import_module(sys.argv.pop(1)).main
 os.setgroups([])
 os.setgid(65534)
