@@ -309,8 +309,12 @@ class Archive:
         connection = sqlite3.connect(
             self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        try:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     def _reader(self) -> sqlite3.Connection:
