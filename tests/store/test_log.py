@@ -1,5 +1,6 @@
 """The log of an origin: read by numbers, held without duplicates, and known again after a crash."""
 
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -145,6 +146,7 @@ def test_what_is_held_is_known_after_a_crash_filed_or_not(tmp_path: Path):
     again.catch_up()
     assert again.holdings()["thor"]["*"] == {7: number(7, 6), 8: number(8, 1)}
     again.close()
+    crashed._connection.close()
 
 
 def test_a_history_from_before_there_were_links_is_its_hosts_own(tmp_path: Path):
@@ -153,7 +155,7 @@ def test_a_history_from_before_there_were_links_is_its_hosts_own(tmp_path: Path)
     (first,) = (MIGRATIONS / "history").glob("0001-*")
     (old / first.name).write_text(first.read_text())
     prepare(tmp_path / "history.db", old)
-    with sqlite3.connect(tmp_path / "history.db") as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "history.db")) as connection, connection:
         connection.execute("INSERT INTO places VALUES (1, '#ops', '#ops')")
         connection.execute("INSERT INTO sources VALUES (1, 'spark-ori!o@h', '')")
         connection.execute("INSERT INTO origins VALUES (1, '', 41)")

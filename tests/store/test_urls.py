@@ -1,5 +1,6 @@
 """The links that were shared: counted one by one, so that each can be taken back."""
 
+import contextlib
 import shutil
 import sqlite3
 from pathlib import Path
@@ -84,10 +85,9 @@ def test_links_that_were_only_counted_are_still_there(tmp_path: Path):
     (tmp_path / "migrations").mkdir()
     shutil.copy(MIGRATIONS / "urls" / "0001-urls.sql", tmp_path / "migrations")
     prepare(tmp_path / FILE, tmp_path / "migrations")
-    with sqlite3.connect(tmp_path / FILE) as database:
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as database, database:
         rows = [(URL, "#ops", 1, "#ops", "ori", 1000, 9000, 3), (URL, "#ops", 0, "#ops", "bo", 5000, 5000, 1)]
         database.executemany("INSERT INTO urls VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    database.close()
     urls = Urls(tmp_path)
     urls.add([shared(10)])
     assert found(urls) == [Link(URL, "#ops", 1000, 10000, 4, "ori")]
