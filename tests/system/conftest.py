@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -96,7 +97,10 @@ def _why_not() -> str | None:
 @contextlib.contextmanager
 def _told_on_failure(request: pytest.FixtureRequest, host: Host) -> Iterator[None]:
     def tail() -> str:
-        return host.run("journalctl", "--boot", "--no-pager", "--lines=60", check=False).stdout
+        try:
+            return host.run("journalctl", "--boot", "--no-pager", "--lines=60", check=False).stdout
+        except subprocess.TimeoutExpired:
+            return "the host does not answer"
 
     request.node.stash.setdefault(JOURNALS, []).append((host.name, tail))
     yield

@@ -123,11 +123,14 @@ def booted(
         made = undo.enter_context(disk(directory, lower))
         cgroups = undo.enter_context(private_cgroups(machine))
         undo.callback(shutil.rmtree, f"/run/systemd/nspawn/propagate/{machine}", ignore_errors=True)
-        notify = undo.enter_context(_notify_socket(directory / "notify"))
         command = _nspawn(machine, name, made.root, _write_init(directory), read_only or {})
-        process = _start_in(cgroups, command, directory)
-        undo.callback(_end, process)
-        host = Host(name, process, _wait_for_boot(process, notify, directory), made.written)
+        # Closed once it has booted: nobody reads it any more, and what a newer systemd tells at each reload
+        # would fill it, and make the host stand still.
+        with _notify_socket(directory / "notify") as notify:
+            process = _start_in(cgroups, command, directory)
+            undo.callback(_end, process)
+            leader = _wait_for_boot(process, notify, directory)
+        host = Host(name, process, leader, made.written)
         undo.callback(host.cut_power)
         yield host
 

@@ -51,17 +51,30 @@ OPTIONS = (
 
 
 def suite() -> str:
+    """The release of this machine, unless another of Debian is asked for."""
+    return os.environ.get("CULTURE_SUITE") or _own_suite()
+
+
+def _own_suite() -> str:
     return platform.freedesktop_os_release()["VERSION_CODENAME"]
 
 
 def apt_sources() -> list[Path]:
     """The machine's own, those that have its release; no mirror is named here."""
     found = [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]
-    return [
+    own = [
         path
         for path in found
-        if path.suffix in (".list", ".sources") and path.exists() and suite() in path.read_text()
+        if path.suffix in (".list", ".sources") and path.exists() and _own_suite() in path.read_text()
     ]
+    return own if suite() == _own_suite() else [_for_suite(path) for path in own]
+
+
+def _for_suite(path: Path) -> Path:
+    copy = cache_directory() / f"{suite()}-{path.name}"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_text(path.read_text().replace(_own_suite(), suite()))
+    return copy
 
 
 def cache_directory() -> Path:
