@@ -1,12 +1,12 @@
-"""The exception tree: what can go wrong, with its exit status and what to type next.
+"""The exception tree; each class has an exit status, and each error may carry a hint that can be typed.
 
-CultureError                 70  a bug of ours
+CultureError                 70  a bug in Culture
 ├── UsageError               64  the command line is wrong
-├── NoInputError             66  a file that was named is not there
-├── UnavailableError         69  something we need cannot be had (a port, a program, a server)
-├── TemporaryError           75  the same again later may work
-├── NotAllowedError          77  the system or a rule says no
-└── ConfigError              78  a configuration is wrong, or what it names is missing; carries every problem
+├── NoInputError             66  a named file does not exist
+├── UnavailableError         69  a port, a program or a server is not available
+├── TemporaryError           75  a later attempt may succeed
+├── NotAllowedError          77  the system or a rule forbids it
+└── ConfigError              78  a configuration is wrong or names something missing; lists every problem
 """
 
 import contextlib
@@ -16,10 +16,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final, NamedTuple
 
-_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# Errors of writing that a person has to solve, such as a full disk.
+_CANNOT_WRITE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class CultureError(Exception):
+    """The base of all errors that a program reports to its user; on its own, a bug in Culture."""
+
     exit_status: ClassVar[int] = 70
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
@@ -28,31 +31,42 @@ class CultureError(Exception):
 
     @property
     def with_hint(self) -> str:
+        """Return the message, and the hint on a line of its own."""
         return f"{self}\nhint: {self.hint}" if self.hint else str(self)
 
 
 class UsageError(CultureError):
+    """The command line is wrong."""
+
     exit_status = 64
 
 
 class NoInputError(CultureError):
+    """A named file does not exist."""
+
     exit_status = 66
 
 
 class UnavailableError(CultureError):
+    """A port, a program or a server is not available."""
+
     exit_status = 69
 
 
 class TemporaryError(CultureError):
+    """A later attempt may succeed."""
+
     exit_status = 75
 
 
 class NotAllowedError(CultureError):
+    """The system or a rule forbids it."""
+
     exit_status = 77
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong in a configuration file."""
+    """One error in a configuration file."""
 
     where: str
     what: str
@@ -60,6 +74,8 @@ class Problem(NamedTuple):
 
 
 class ConfigError(CultureError):
+    """A configuration is wrong, or names something that is missing."""
+
     exit_status = 78
 
     def __init__(self, problems: Sequence[Problem]) -> None:
@@ -68,42 +84,42 @@ class ConfigError(CultureError):
 
 
 def describe(program: str, error: CultureError) -> str:
-    """What a person reads: a line for each thing that failed, each followed by its hint."""
+    """Return the text for standard error: one line per problem, each followed by its hint."""
     if isinstance(error, ConfigError):
-        told = [(f"{p.where}: {p.what}", p.hint) for p in error.problems]
+        messages = [(f"{p.where}: {p.what}", p.hint) for p in error.problems]
     else:
-        told = [(str(error), error.hint)]
-    return "".join(f"{program}: {text}\n" + (f"hint: {hint}\n" if hint else "") for text, hint in told)
+        messages = [(str(error), error.hint)]
+    return "".join(f"{program}: {text}\n" + (f"hint: {hint}\n" if hint else "") for text, hint in messages)
 
 
 def run(program: str, body: Callable[[], int]) -> int:
-    """The exit status of a program: its own, or that of the error it ended with, told on stderr."""
+    """Run a program, report its error on standard error, and return its exit status."""
     try:
         try:
             return body()
         finally:
-            # Here it can still be told that it cannot be written; when Python ends, no more.
+            # Python flushes again at exit, but can no longer set the exit status if that fails.
             if sys.stdout is not None:
                 sys.stdout.flush()
     except CultureError as error:
-        _tell(describe(program, error))
+        _write_error(describe(program, error))
         return error.exit_status
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read has enough, as in `| head`. Other programs die of SIGPIPE there.
-        _print_no_more()
+        # The reader closed the pipe, as `| head` does. Report it as other programs do, which die of SIGPIPE.
+        _close_stdout()
         return 128 + signal.SIGPIPE
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if error.errno not in _CANNOT_WRITE:
             raise
-        _print_no_more()
-        _tell(f"{program}: cannot write: {error.strerror}\n")
+        _close_stdout()
+        _write_error(f"{program}: cannot write: {error.strerror}\n")
         return UnavailableError.exit_status
 
 
-def _tell(text: str) -> None:
-    """Where nobody can read it, the exit status has to do."""
+def _write_error(text: str) -> None:
+    """Write to standard error. If nobody can read it, the exit status has to suffice."""
     if sys.stderr is None:
         return
     try:
@@ -113,7 +129,7 @@ def _tell(text: str) -> None:
             sys.stderr.close()
 
 
-def _print_no_more() -> None:
-    """What is still to be printed would fail once more when Python ends."""
+def _close_stdout() -> None:
+    """Discard buffered output, so that Python does not fail again when it flushes at exit."""
     with contextlib.suppress(OSError):
         sys.stdout.close()

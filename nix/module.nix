@@ -12,12 +12,14 @@ let
   yaml = pkgs.formats.yaml { };
   ircdFile = yaml.generate "ircd.yaml" cfg.ircd.settings;
   agentsFile = yaml.generate "agents.yaml" cfg.agents.settings;
-  # What agents.yaml says of each agent's service: where it works, as whom, and which credentials it may read.
+  # What agents.yaml says of each agent's service: where it works, as whom, and how much memory it may have.
   dropIns = pkgs.runCommand "culture-agents-units" { } ''
     mkdir $out
     ${cfg.package}/bin/culturectl units --config ${agentsFile} --root $out
   '';
+  agents = cfg.agents.settings.agents or [ ];
   unitOf = agent: "culture-agent@${agent.nick}.service";
+  userOf = agent: "culture-${agent.nick}";
 in
 {
   options.services.culture = {
@@ -71,23 +73,41 @@ in
     environment.systemPackages = [ cfg.package ];
     environment.etc."culture/ircd.yaml".source = ircdFile;
     environment.etc."culture/agents.yaml".source = agentsFile;
+    environment.etc."culture/motd".source = "${cfg.package}/share/culture/motd";
 
-    # As in units/culture.sysusers.
-    users.users.culture = {
-      isSystemUser = true;
-      group = "culture";
-      home = "/var/lib/culture";
-      description = "Culture server";
-    };
-    users.users.culture-agent = {
-      isSystemUser = true;
-      group = "culture-agent";
-      extraGroups = [ "culture" ];
-      home = "/var/lib/culture";
-      description = "Culture agents";
-    };
-    users.groups.culture = { };
-    users.groups.culture-agent = { };
+    # As in units/culture.sysusers, and as culture-agent-user@.service makes them elsewhere: here it finds them.
+    users.users = {
+      culture = {
+        isSystemUser = true;
+        group = "culture";
+        home = "/var/lib/culture";
+        description = "Culture server";
+      };
+      culture-agent = {
+        isSystemUser = true;
+        group = "culture-agent";
+        extraGroups = [ "culture" ];
+        home = "/var/lib/culture";
+        description = "Culture agents";
+      };
+    }
+    // builtins.listToAttrs (
+      map (agent: {
+        name = userOf agent;
+        value = {
+          isSystemUser = true;
+          group = userOf agent;
+          extraGroups = [ "culture" ];
+          home = "/var/lib/culture/agents/${agent.nick}";
+          description = "Culture agent ${agent.nick}";
+        };
+      }) agents
+    );
+    users.groups = {
+      culture = { };
+      culture-agent = { };
+    }
+    // lib.genAttrs (map userOf agents) (name: { });
 
     systemd.tmpfiles.packages = [ cfg.package ];
     systemd.packages = [
@@ -101,7 +121,7 @@ in
     systemd.timers.culture-prune.wantedBy = [ "culture.target" ];
     systemd.targets.culture-agents = {
       wantedBy = [ "culture.target" ];
-      wants = map unitOf (cfg.agents.settings.agents or [ ]);
+      wants = map unitOf agents;
     };
 
     # Restarted in one step when they change, not stopped first: their sockets stay open and who calls waits.

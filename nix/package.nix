@@ -5,6 +5,7 @@
   coreutils,
   installShellFiles,
   python3Packages,
+  systemd,
 }:
 
 let
@@ -24,6 +25,7 @@ python3Packages.buildPythonApplication {
       ../README.md
       ../culture
       ../docs/man
+      ../etc/motd
       ../pyproject.toml
       ../skel
       ../units
@@ -39,6 +41,7 @@ python3Packages.buildPythonApplication {
     claude-agent-sdk
     python3Packages.aiohttp
     python3Packages.cryptography
+    python3Packages.jinja2
     python3Packages.pyjwt
     python3Packages.pyyaml
     python3Packages.sdnotify
@@ -50,12 +53,18 @@ python3Packages.buildPythonApplication {
   pythonImportsCheck = [ "culture" ];
 
   postPatch = ''
-    substituteInPlace culture/agent/environment.py --replace-fail /usr/lib/culture/bin "$out/lib/culture/bin"
+    substituteInPlace culture/agent/backend/environment.py --replace-fail /usr/lib/culture/bin "$out/lib/culture/bin"
   '';
 
   postInstall = ''
     install -D -m 0644 -t "$out/lib/systemd/system" units/*.{service,slice,socket,target,timer}
-    sed -i -e "s|=/usr/bin/|=$out/bin/|" -e "s|=/bin/kill |=${coreutils}/bin/kill |" "$out"/lib/systemd/system/*
+    sed -i -E \
+      -e "s,^(Exec[A-Za-z]+=[-+]*)/usr/bin/systemd-,\1${systemd}/bin/systemd-," \
+      -e "s,^(Exec[A-Za-z]+=[-+]*)/usr/bin/,\1$out/bin/," \
+      -e "s, /usr/bin/systemctl , ${systemd}/bin/systemctl ," \
+      -e "s,^(Exec[A-Za-z]+=)/bin/kill ,\1${coreutils}/bin/kill ," \
+      "$out"/lib/systemd/system/*
+    install -D -m 0644 etc/motd "$out/share/culture/motd"
     install -D -m 0644 units/culture.tmpfiles "$out/lib/tmpfiles.d/culture.conf"
     for page in docs/man/*.rst; do
       name=$(basename "$page" .rst)

@@ -1,6 +1,7 @@
 """What tests of several parts share: waiting for a condition, and a disk that fills up soon."""
 
 import asyncio
+import signal
 import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -12,6 +13,9 @@ from support.requirement import unable
 
 Value = TypeVar("Value")
 Eventually = Callable[..., Awaitable[Value]]
+
+# A shell without job control starts background jobs with SIGINT ignored, which programs under test inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -2,7 +2,16 @@
 
 import pytest
 
-from culture.names import fold, has_prefix, host_from_machine, is_agent_nick, is_channel, is_host, is_nick
+from culture.names import (
+    fold,
+    has_prefix,
+    host_from_machine,
+    is_agent_nick,
+    is_channel,
+    is_host,
+    is_nick,
+    is_relayed_nick,
+)
 
 
 def test_folding_is_rfc1459():
@@ -30,6 +39,9 @@ def test_hosts_and_channels():
     assert not any(map(is_host, ["spark-1", "", "1a", "a..b", "a.-b", "a\n"]))
     assert is_channel("#a")
     assert not any(map(is_channel, ["a", "#a b", "#a,b", "#a\x07", "&a", "#a\n"]))
+    blanks = "\u00a0\u2003\u3000\u2800\u3164\u200b\u202e\x85\u2028"
+    assert not any(is_channel(f"#a{blank}b") for blank in blanks)
+    assert all(map(is_channel, ["#b\u00fcro", "#\u65e5\u672c", "#\u0645\u06cc\u200c\u062e", "#a[b]<c>"]))
 
 
 def test_a_prefix_needs_a_name_behind_it():
@@ -45,3 +57,30 @@ def test_a_prefix_needs_a_name_behind_it():
 def test_a_machines_name_makes_a_host_name(machine: str, host: str):
     assert host_from_machine(machine) == host
     assert is_host(host)
+
+
+@pytest.mark.parametrize("nick", ["zoe/matrix", "Zoë/matrix", "a/b/c", "spark-ori/x"])
+def test_a_relayed_nick_has_its_separator_between_two_names(nick: str):
+    assert is_relayed_nick(nick)
+    assert not is_nick(nick)
+
+
+@pytest.mark.parametrize(
+    "nick",
+    [
+        *("", "/", "zoe", "zoe/", "/matrix", "spark-ori", "spark-ori\u200b", "sp\u0430rk-ori", "z.oe"),
+        *(
+            "zo e/m",
+            "zoe/m!x",
+            "zoe@x/m",
+            "zoe/\u202em",
+            "zoe/m\x00",
+            "#zoe/m",
+            ":zoe/m",
+            "zoe,x/m",
+            "zoe/m*",
+        ),
+    ],
+)
+def test_what_is_no_relayed_nick(nick: str):
+    assert not is_relayed_nick(nick)

@@ -1,20 +1,15 @@
-"""What the daemon and a backend owe each other.
+"""The interface between the agent daemon and a backend: message types, the runner and the session's settings.
 
-A runner hands over what its agent does as dicts, the same for every backend:
+A runner reports what its agent does as messages of four types, the same for every backend. Each backend
+converts its own wire format to them in its own package.
 
-    {"type": "assistant", "model": "…", "content": [{"type": "text", "text": "…"},
-        {"type": "tool_use", "id": "…", "name": "…", "input": {…}}, {"type": "thinking", "thinking": "…"}]}
-    {"type": "result", "failed": False, "error": "", "status": None, "cost_usd": 0.02, "duration_ms": 900,
-        "usage": {"input_tokens": 900, "cached_tokens": 800, "output_tokens": 40}, "context": 0.12,
-        "asked": True}
-    {"type": "context", "did": "compacted" | "cleared", "failed": False, "error": ""}
-
-Every prompt is followed by exactly one result with `asked` true, also when the backend dies of it: then
-`is_running` is false already when it is told, and `on_exit` comes next. A result with `asked` false ends
-a turn that the backend began by itself. `status` is the HTTP status of the model's API if that is what
-failed. Cost and usage are those of this turn alone, None and {} where the backend does not tell; cached
-tokens are among those of the input. `context` is the share of the model's context that is full, or None.
-A request to compact or to clear is followed by exactly one `context`.
+- `Assistant` carries the model's text, its thinking and the tool calls that it makes.
+- `ToolResult` carries what a tool returned. It follows the `Assistant` with the `ToolUse` of the same id. A
+  tool call that was interrupted, or whose backend died, may have no result.
+- `Result` ends a turn. The runner reports exactly one with `asked` true for every prompt, even if the backend
+  dies during the turn: then `is_running` is already false when the result is reported, and `on_exit` is
+  called next. A result with `asked` false ends a turn that the backend began by itself.
+- `ContextChanged` answers every request to compact or to clear, exactly once.
 """
 
 from abc import ABC, abstractmethod
@@ -23,119 +18,239 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-Message = dict[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text that the model wrote for the reader of its turn."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """The model's reasoning, or the summary of it that the backend discloses."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A tool call that the model requests; the permission check may still refuse it."""
+
+    id: str
+    name: str
+    input: Mapping[str, Any]
+
+
+Block = Text | Thinking | ToolUse
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """One message of the model."""
+
+    model: str
+    content: tuple[Block, ...]
+    # The id of the tool call whose sub-agent wrote this message; empty for the agent itself.
+    parent: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the text blocks of the message, joined by line ends."""
+        return "\n".join(block.text for block in self.content if isinstance(block, Text))
+
+    @property
+    def tool_uses(self) -> tuple[ToolUse, ...]:
+        """Return the tool calls of the message."""
+        return tuple(block for block in self.content if isinstance(block, ToolUse))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool call returned to the model, as text."""
+
+    # The id of the ToolUse that this answers.
+    id: str
+    text: str
+    # Whether the tool failed or was refused.
+    failed: bool = False
+    # The id of the tool call whose sub-agent used the tool; empty for the agent itself.
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a turn used."""
+
+    # All tokens sent to the model, including the cached ones.
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The end of a turn; the turn failed if there is an error."""
+
+    # One line for people to read.
+    error: str = ""
+    # The HTTP status of the model's API, if the API failed.
+    status: int | None = None
+    # Cost of this turn alone; None if the backend does not report it.
+    cost_usd: float | None = None
+    duration_ms: int = 0
+    # Tokens of this turn alone; None if the backend does not report them.
+    usage: Usage | None = None
+    # The used share of the model's context window, from 0 to 1, if it is known.
+    context: float | None = None
+    # Whether a prompt started the turn; false if the backend began it by itself.
+    asked: bool = True
+
+    @property
+    def failed(self) -> bool:
+        """Return whether the turn failed."""
+        return bool(self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextChanged:
+    """The answer to a request to compact or to clear the conversation."""
+
+    did: Literal["compacted", "cleared"]
+    # Why the backend did not change the context; empty if it did.
+    error: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Return whether the context was left unchanged."""
+        return bool(self.error)
+
+
+Message = Assistant | ToolResult | Result | ContextChanged
 
 
 class AgentRunnerBase(ABC):
-    """One session of an agent's backend. The callbacks are set before `start`."""
+    """One session of an agent's backend. The daemon sets the callbacks before it calls `start`."""
 
     on_message: Callable[[Message], Awaitable[None]] | None = None
-    # 0 after `stop`, or if the backend ended by itself in peace; anything else is a crash.
+    # Receives the exit status: 0 after `stop` or a clean exit; anything else is a crash.
     on_exit: Callable[[int], Awaitable[None]] | None = None
 
     def look_for_program(self) -> None:
-        """Raises UnavailableError if what `start` would run is not on this host. May take seconds."""
-        # Not every backend has one.
+        """Raise UnavailableError if the program that `start` runs is not installed. May take seconds."""
+        # Not every backend runs a program.
         return
 
     @abstractmethod
     async def start(self, initial_prompt: str = "") -> None:
-        """Returns when prompts are taken. Raises what keeps the backend from starting.
+        """Start the backend and return when it accepts prompts.
 
-        That is an UnavailableError if a person has to do something first.
-
-        Can be called again after `stop`, and after the backend died.
+        Raises UnavailableError if a person has to act before the backend can start, and another CultureError
+        if it fails to start for another reason. May be called again after `stop` and after the backend died.
         """
 
     @abstractmethod
     async def stop(self) -> None:
-        """Interrupt what is going on, end the backend, by force if it must be, and all that it started."""
+        """Interrupt the running turn and end the backend with all its child processes, by force if needed."""
 
     @abstractmethod
     async def send_prompt(self, text: str) -> None:
-        """Queue a prompt and return at once. They are worked on in order, and are text, never commands."""
+        """Queue a prompt and return at once. Prompts run in order and are text, never slash commands."""
 
     @abstractmethod
     async def interrupt(self) -> None:
-        """End the running turn early. Its result follows, failed. Nothing happens if none runs."""
+        """End the running turn early, if there is one. The runner then reports a failed result for it."""
 
     @abstractmethod
     async def compact(self) -> None:
-        """Queue, among the prompts, that the backend sum up its context in its own way."""
+        """Queue, in order with the prompts, a request to summarise the context to make it smaller."""
 
     @abstractmethod
     async def clear(self) -> None:
-        """Queue, among the prompts, that the backend forget the conversation. `session_id` may change."""
+        """Queue, in order with the prompts, a request to clear the context. `session_id` may change."""
 
     @abstractmethod
-    def is_running(self) -> bool: ...
+    def is_running(self) -> bool:
+        """Return whether the backend accepts prompts."""
 
     @property
     @abstractmethod
     def session_id(self) -> str | None:
-        """What `SessionSpec.resume` takes to go on with this conversation. None while none is going on."""
+        """Return the id that resumes this session as `SessionSpec.resume`; None while there is no session."""
 
 
 class SupervisorBase(ABC):
-    """Watches an agent's turns, and says what it thinks of them. The callbacks are set before `start`."""
+    """Watches an agent's turns and comments on them. The daemon sets the callbacks before `start`."""
 
-    # The text, then its kind, such as CORRECTION. It reaches the agent with the next call of its skill.
+    # Receives the text, then its kind, such as CORRECTION. The agent reads it at the next call of its skill.
     on_whisper: Callable[[str, str], Awaitable[None]] | None = None
+    # Receives a text that is meant for people.
     on_escalation: Callable[[str], Awaitable[None]] | None = None
 
     @abstractmethod
-    async def start(self) -> None: ...
+    async def start(self) -> None:
+        """Start the supervisor."""
 
     @abstractmethod
-    async def stop(self) -> None: ...
+    async def stop(self) -> None:
+        """Stop the supervisor."""
 
     @abstractmethod
     async def observe(self, turn: Message) -> None:
-        """Each message of the runner, in order. Never holds up the agent for long."""
+        """Receive each message of the runner, in order. Return soon: the agent waits meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something the daemon does for its agent without a shell in between."""
+    """A tool that the daemon runs in its own process when the model calls it."""
 
     name: str
     description: str
-    # A JSON schema of an object.
+    # The JSON schema of the arguments, of type object.
     parameters: Mapping[str, Any]
-    # The text for the model. A CultureError is told to the model as the tool's failure.
+    # Returns the text for the model. The model reads a CultureError as the tool's failure.
     run: Callable[[Mapping[str, Any]], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequest:
-    """Something the agent wants to do that its backend asks about first."""
+    """A tool call for which the backend asks permission."""
 
     tool: str
-    # The shell command, if that is what it is.
+    # The shell command, if the tool is a shell; otherwise empty.
     command: str
     input: Mapping[str, Any]
 
 
-# Whether it may, and the reason that the model reads if not.
+# Returns whether the call is allowed and, if not, the reason that the model reads.
 Judge = Callable[[PermissionRequest], Awaitable[tuple[bool, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSpec:
-    """What a session is to be, whichever backend runs it."""
+    """The settings of a session, the same for every backend."""
 
     directory: Path
-    # What the agent is told before anything else: who it is, and how it speaks on IRC.
+    # The system prompt: who the agent is and how it uses IRC.
     briefing: str
-    # On top of the daemon's own environment.
+    # Variables added to the daemon's own environment.
     env: Mapping[str, str]
     model: str
     thinking: Literal["off", "low", "medium", "high", "max"]
-    # Asked before everything the agent does; None: its user's rights are the only bound.
+    # Decides on every tool call; None: only the rights of the agent's Unix user limit it.
     judge: Judge | None = None
-    # The session to go on with, if the backend still has it; otherwise, and if empty, a new one begins.
+    # Id of the session to resume. If it is empty, or the backend no longer has the session, a new one begins.
     resume: str = ""
-    # What to start, in place of the program that the backend looks for. For acp also a profile's name alone.
+    # Variables that the program needs and the commands that it runs must not see, such as API keys.
+    secret_variables: tuple[str, ...] = ()
+    # The command line to run instead of the backend's usual program. For acp it may be the name of a profile.
     command: tuple[str, ...] = ()
-    # Offered to the model in the process of the daemon, where the backend can.
+    # Tools that the daemon offers to the model, if the backend supports tools in the same process.
     tools: tuple[Tool, ...] = ()

@@ -1,4 +1,4 @@
-"""One agent: its IRC client, its skill's socket and its backend, wired together."""
+"""Run one agent: connect its IRC client, its queue, its IPC socket and its backend with each other."""
 
 import asyncio
 import contextlib
@@ -7,45 +7,49 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from culture.agent import status
-from culture.agent.alerts import Alert, Kind
-from culture.agent.answering import Answering
-from culture.agent.attention import attention_of
-from culture.agent.buffers import Buffers
-from culture.agent.commands import run_command
+from culture.agent.backend.backend_runner import BackendRunner, MakeRunner
 from culture.agent.contract import Message, SupervisorBase
-from culture.agent.desk import Desk
-from culture.agent.ears import Ears
-from culture.agent.gate import Gate, OpenGate
 from culture.agent.identity import NO_PASSWORDS, Passwords, identity_of
-from culture.agent.ipc import IpcServer
-from culture.agent.notices import Notices
-from culture.agent.story import Story
-from culture.agent.turns import Turns
-from culture.agent.upkeep import MakeRunner, Upkeep
-from culture.agent.voice import Voice
-from culture.agent.whereabouts import Whereabouts
-from culture.agent.whispers import Whispers
+from culture.agent.inbox.attention import attention_of
+from culture.agent.inbox.buffers import Buffers
+from culture.agent.inbox.inbox import Inbox
+from culture.agent.inbox.saved_location import SavedLocation
+from culture.agent.reporting import status
+from culture.agent.reporting.alerts import Alert, AlertKind
+from culture.agent.reporting.journal_events import JournalEvents
+from culture.agent.reporting.notices import Notices
+from culture.agent.reporting.transcript import Transcriber
+from culture.agent.reporting.webhooks import Webhooks
+from culture.agent.tools.commands import run_command
+from culture.agent.tools.ipc import IpcServer
+from culture.agent.tools.sender import Sender
+from culture.agent.tools.toolset import Toolset
+from culture.agent.tools.whispers import Whispers
+from culture.agent.turns.backend_reports import BackendReports
+from culture.agent.turns.gate import Gate, OpenGate
+from culture.agent.turns.turn_loop import TurnLoop
+from culture.agent.turns.turns import Turns
 from culture.client.client import Client, Sent
-from culture.client.events import Echoed, Event, Joined, Left, Refused, Registered, Said
+from culture.client.events import Echoed, Event, Joined, Left, Refused, Registered, Renamed, Said
 from culture.config.address import Address
 from culture.config.agents import AgentConfig, TurnsConfig
-from culture.errors import ConfigError, CultureError
+from culture.config.webhooks import WebhooksConfig
+from culture.errors import CultureError
+from culture.store import disk
 from culture.store.agent.file import AgentFile
-from culture.store.agent.queue import State
-from culture.store.agent.spending import Use
+from culture.store.agent.queue import QueueState
+from culture.store.agent.spending import today
 
-PATIENCE_S: Final = 20.0
-"""How long to wait for the server before being ready without it. A boot waits until we are ready, and so does
-whoever typed `systemctl start`; a server that boots with us is there within seconds, or somebody must act."""
+# How long to wait for the IRC server before reporting READY=1 without it. The boot and `systemctl start` wait
+# for READY=1. A server that boots together with the agent is up within seconds; otherwise somebody must act.
+CONNECT_TIMEOUT_S: Final = 20.0
 
 
 class AgentDaemon:
-    """Runs until it is asked to stop, or until something ends it that only a restart can mend."""
+    """Runs one agent until `stop` is called or an error occurs that only a restart can repair."""
 
     def __init__(
         self,
@@ -63,80 +67,105 @@ class AgentDaemon:
         is_rehearsing: bool = False,
         gate: Gate | None = None,
         supervisor: SupervisorBase | None = None,
+        proof: str = "",
+        webhooks: Webhooks | None = None,
         on_status: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self._config = config
+        self._config, self._file = config, file
         self._on_status = on_status
-        self._file = file
-        self._whereabouts = Whereabouts(file, config.channels, directory, is_fresh=config.fresh)
-        self._is_rehearsing = is_rehearsing
+        self._journal = JournalEvents(config.nick, config.agent)
+        self._webhooks = webhooks or Webhooks(WebhooksConfig(), self._journal)
+        channels = tuple(dict.fromkeys((*config.channels, *filter(None, (self._webhooks.channel,)))))
+        self._location = SavedLocation(file, channels, directory, is_fresh=config.fresh)
         self._supervisor = supervisor
-        self._story = Story(config.nick, config.agent)
         buffers = Buffers(buffer_size, on_read=file.hearing.set_read)
         self._turns = Turns(clock=time.monotonic, new_id=lambda: secrets.token_hex(2))
         self._client = Client(
             address,
             identity_of(config, passwords),
-            self._whereabouts.channels,
+            self._location.channels,
             self._received,
-            self._went_down,
+            self._connection_lost,
             tls=tls,
         )
-        self._notices = Notices(self._client, self._story)
-        self._upkeep = Upkeep(
+        self._notices = Notices(config.nick, self._client, self._journal, self._webhooks)
+        transcriber = Transcriber(file.transcript, self._journal, lambda: int(time.time() * 1000))
+        self._backend = BackendRunner(
             make_runner,
             file,
             limits,
             config.agent,
+            config.nick,
             clock=time.monotonic,
-            on_message=self._runner_said,
-            on_started=self._started,
-            on_crash=self._crashed,
+            on_message=self._backend_reported,
+            on_started=self._backend_started,
+            on_crash=self._backend_crashed,
             on_paused=self._paused,
         )
-        self._answering = Answering(
+        self._turn_loop = TurnLoop(
             file,
-            self._upkeep,
+            self._backend,
             self._turns,
             limits,
             gate or OpenGate(),
-            self._story,
+            self._journal,
             self._notices.alert,
+            self,
+            transcriber,
             clock=time.monotonic,
             wall_clock=time.time,
-            today=_today,
-            on_change=self._tell_status,
+            today=today,
+            on_change=self._report_status,
         )
-        self._desk = Desk(self._client, buffers, self, self._whereabouts, config.allow_from)
-        self._ears = Ears(
+        self._reports = BackendReports(
+            self._turns,
+            self._turn_loop,
+            file,
+            self._journal,
+            transcriber,
+            supervisor,
+            today=today,
+            is_rehearsing=is_rehearsing,
+            on_change=self._report_status,
+            on_error=self.stop,
+        )
+        self._toolset = Toolset(
+            self._client,
+            buffers,
+            self,
+            self._location,
+            config.allow_from,
+            may_read_files=config.permission_mode != "deny",
+            on_unread=lambda said: self._inbox.enqueue_if_relevant(said),
+            on_alert=self._notices.alert,
+        )
+        self._inbox = Inbox(
             self._client,
             file,
             buffers,
             attention_of(config),
-            self._desk.questions,
-            self._answering,
+            self._toolset.questions,
+            self._turn_loop,
             limits.expiry_s,
             on_status_asked=lambda place: self._notices.say(place, self.status()),
             on_error=self.stop,
         )
-        self._voice = Voice(self._client, self._ears)
+        self._sender = Sender(self._client, self._inbox)
         self.whispers = Whispers()
         self._ipc_socket = ipc
-        self._ipc = IpcServer(self.handle, self.whispers)
+        self._ipc = IpcServer(self.handle, self.whispers, proof=proof)
         if supervisor is not None:
             supervisor.on_whisper = self._whispered
         self._registered = asyncio.Event()
         self._ended: asyncio.Future[CultureError | None] = asyncio.get_running_loop().create_future()
         self._tasks: asyncio.TaskGroup | None = None
         self._is_started = False
-        # Why it is not on IRC; empty while it is.
+        # Why the agent is not on IRC; empty while it is.
         self._absence = f"connecting to {address}"
-        self._context: float | None = None
-        self._last_error = ""
 
     @property
     def is_alive(self) -> bool:
-        """Whether a restart would be no better. Having no server is not our fault, and we keep trying."""
+        """Return whether the watchdog may be fed. An unreachable server is no reason for a restart."""
         return self._client.is_healthy
 
     async def run(
@@ -144,16 +173,20 @@ class AgentDaemon:
         on_ready: Callable[[], None],
         on_stop: Callable[[str], None] = lambda why: None,
         *,
-        patience_s: float = PATIENCE_S,
+        patience_s: float = CONNECT_TIMEOUT_S,
     ) -> None:
-        """Raises what ended it, unless that was `stop`. If patience runs out, ready is told twice."""
+        """Run until `stop` is called; raise the error that ended the daemon, if any.
+
+        `on_ready` is called when the backend has started. If the server does not answer within `patience_s`,
+        it is called at that time as well.
+        """
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
-            irc = tasks.create_task(self._or_end(self._client.run()))
-            work = tasks.create_task(self._or_end(self._work(on_ready, patience_s)))
+            irc = tasks.create_task(self._stop_on_error(self._client.run()))
+            work = tasks.create_task(self._stop_on_error(self._work(on_ready, patience_s)))
             why = await self._ended
             on_stop("stopping" if why is None else f"ending: {why}")
-            # First, so that a backend that is just being started is not started behind our back.
+            # Cancel this first, so that it does not start a backend during the shutdown.
             work.cancel()
             await asyncio.wait([work])
             await self._shut_down(why)
@@ -162,10 +195,11 @@ class AgentDaemon:
             raise why
 
     def stop(self, why: CultureError | None = None) -> None:
+        """End `run`, which raises the error if there is one."""
         if not self._ended.done():
             self._ended.set_result(why)
 
-    async def _or_end(self, part: Coroutine[Any, Any, None]) -> None:
+    async def _stop_on_error(self, part: Coroutine[Any, Any, None]) -> None:
         try:
             await part
         except CultureError as error:
@@ -178,209 +212,189 @@ class AgentDaemon:
                 await self._registered.wait()
         await self._ipc.start(self._ipc_socket)
         if not self._registered.is_set():
-            # The status says why it is not on IRC.
+            # The agent is ready; its status says why it is not on IRC.
             on_ready()
             await self._registered.wait()
         self._on_status(f"starting {self._config.agent}")
         if self._supervisor is not None:
             await self._supervisor.start()
-        await self._upkeep.start(fresh=self._config.fresh)
+        await self._backend.start(fresh=self._config.fresh)
         self._is_started = True
         on_ready()
-        self._tell_status()
+        self._report_status()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._or_end(self._upkeep.run()))
-            tasks.create_task(self._or_end(self._answering.run()))
+            tasks.create_task(self._stop_on_error(self._backend.run()))
+            tasks.create_task(self._stop_on_error(self._turn_loop.run()))
 
     async def _shut_down(self, why: CultureError | None) -> None:
-        self._answering.stop()
-        await self._upkeep.stop()
-        # On a full disk the next process does it.
+        self._turn_loop.stop()
+        await self._backend.stop()
+        # If the disk is full, the next process requeues them.
         with contextlib.suppress(CultureError):
-            self._answering.stopped()
+            self._turn_loop.requeue_unanswered()
         if self._supervisor is not None:
             await self._supervisor.stop()
         await self._ipc.stop()
-        self._client.quit(_last_words(why))
-        self._ears.close()
+        self._client.quit(status.quit_message(why))
+        await self._webhooks.close()
+        self._inbox.close()
 
-    # What comes from IRC
+    # Events from IRC
 
     def _received(self, event: Event) -> None:
         try:
-            self._take(event)
+            self._dispatch(event)
         except CultureError as error:
-            # Our file cannot be written. What was said is heard again by the next process.
+            # The agent's file cannot be written. The next process replays the message from history.
             self.stop(error)
 
-    def _take(self, event: Event) -> None:
+    def _dispatch(self, event: Event) -> None:
         match event:
             case Said(is_from_server=False) | Echoed():
-                self._ears.received(event)
+                self._inbox.received(event)
             case Registered(nick, server):
-                self._story.connected(server, self._client.address, nick)
+                self._journal.connected(server, self._client.address, nick)
                 self._absence = ""
-                self._tell_status()
-                self._ears.connected()
+                self._report_status()
+                self._inbox.connected()
                 assert self._tasks is not None
-                self._tasks.create_task(self._or_end(self._hear_what_was_missed()))
+                self._tasks.create_task(self._stop_on_error(self._replay_missed_messages()))
             case Joined(nick, channel) if nick == self._client.nick:
-                self._ears.received(event)
-                self._whereabouts.joined(channel)
-                self._tell_status()
+                self._inbox.received(event)
+                self._location.joined(channel)
+                self._report_status()
             case Left(nick, channel, reason) if nick == self._client.nick:
-                self._story.not_in(channel, reason)
-                self._whereabouts.left(channel)
-                self._tell_status()
+                self._journal.not_in(channel, reason)
+                self._location.left(channel)
+                self._report_status()
+            case Renamed(old, new):
+                self._toolset.questions.renamed(old, new)
             case Refused(_, about, text) if about in self._config.channels:
-                self._story.not_in(about, text)
+                self._journal.not_in(about, text)
             case _:
                 return
 
-    async def _hear_what_was_missed(self) -> None:
+    async def _replay_missed_messages(self) -> None:
         try:
-            self._story.caught_up(await self._ears.catch_up())
+            self._journal.caught_up(await self._inbox.catch_up())
         except CultureError as error:
             if not self._client.is_registered:
-                # Lost again; the next connection begins where this one did.
+                # The connection is lost again; the next one replays from the same mark.
                 return
-            self._story.not_caught_up(error)
-        self._answering.caught_up()
+            self._journal.not_caught_up(error)
+        self._turn_loop.caught_up()
         self._registered.set()
 
-    def _went_down(self, why: CultureError, wait_s: float) -> None:
-        self._answering.cut_off()
-        self._story.connection_lost(self._client.address, why, wait_s)
+    def _connection_lost(self, why: CultureError, wait_s: float) -> None:
+        self._turn_loop.connection_lost()
+        self._journal.connection_lost(self._client.address, why, wait_s)
         self._absence = f"not connected: {why}; trying again in {wait_s:.0f} s"
         self._on_status(self.status())
 
-    # What comes from the backend
+    # Events from the backend
 
-    async def _runner_said(self, message: Message) -> None:
-        try:
-            self._note_message(message)
-        except CultureError as error:
-            self.stop(error)
-        if self._supervisor is not None:
-            await self._supervisor.observe(message)
-
-    def _note_message(self, message: Message) -> None:
-        match message:
-            case {"type": "assistant", "content": content} if self._turns.current is not None:
-                self._turns.current.shows_life(time.monotonic(), content)
-            case {"type": "result", "asked": False}:
-                use = self._use_of(message)
-                self._story.unasked_turn_ended(use, message["duration_ms"])
-                with self._file.at_once():
-                    self._file.spending.add(_today(), use)
-            case {"type": "result"}:
-                self._context = message["context"]
-                self._last_error = message["error"] if message["failed"] else self._last_error
-                self._answering.ended(message, self._use_of(message))
-                self._tell_status()
+    async def _backend_reported(self, message: Message) -> None:
+        await self._reports.received(message)
 
     async def _whispered(self, text: str, kind: str) -> None:
         self.whispers.add(text, kind)
 
-    def _use_of(self, result: Message) -> Use:
-        usage = result["usage"]
-        return Use(
-            usage.get("input_tokens", 0),
-            usage.get("cached_tokens", 0),
-            usage.get("output_tokens", 0),
-            # What a backend takes for its cost in a rehearsal is none.
-            None if self._is_rehearsing else result["cost_usd"],
-        )
+    def _backend_started(self) -> None:
+        self._journal.session_started()
+        self._turn_loop.wake()
+        self._report_status()
 
-    def _started(self) -> None:
-        self._story.session_started()
-        self._answering.wake()
-        self._tell_status()
-
-    def _crashed(self, why: str, again_s: float | None) -> None:
-        self._last_error = why
+    def _backend_crashed(self, why: str, again_s: float | None) -> None:
+        self._reports.last_error = why
         try:
-            self._answering.crashed(why, again_s)
+            self._turn_loop.backend_crashed(why, again_s)
         except CultureError as error:
             self.stop(error)
-        self._tell_status()
+        self._report_status()
 
     def _paused(self, why: str) -> None:
         hint = f"culturectl resume {self._config.nick}"
         places = tuple(self._client.channels())
-        self._notices.alert(Alert(Kind.PAUSED, f"paused: {why}; hint: {hint}", places))
-        self._tell_status()
+        self._notices.alert(Alert(AlertKind.PAUSED, f"paused: {why}; hint: {hint}", places))
+        self._report_status()
 
-    def _tell_status(self) -> None:
+    def _report_status(self) -> None:
         if self._is_started:
             self._on_status(self.status())
 
-    # What the skill, and people by culturectl, ask for
+    # Requests of the irc skill and of culturectl
 
     async def handle(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """One request of the agent's socket, or of its tools."""
-        return await run_command(self._desk, request)
+        """Run one request that came over the agent's socket or from one of its tools."""
+        return await run_command(self._toolset, request)
 
     async def say(self, target: str, text: str) -> Sent:
-        return await self._voice.say(target, text)
+        """Send a message as the agent and return when the server has accepted it."""
+        return await self._sender.say(target, text)
+
+    async def pose(self, target: str, text: str) -> Sent:
+        """Send a question of the agent, which does not count as an answer to a queued message."""
+        with self._turn_loop.asking(target):
+            return await self._sender.say(target, text)
+
+    def note(self, target: str, text: str) -> None:
+        """Send a NOTICE as the agent."""
+        self._sender.note(target, text)
 
     def pause(self, why: str) -> None:
-        self._upkeep.pause(why)
-        self._tell_status()
+        """Begin no more turns until `resume`, and tell the agent's channels why."""
+        is_new = why != self._backend.paused_because
+        self._backend.pause(why)
+        if is_new:
+            self._paused(why)
 
     def resume(self) -> bool:
-        """Whether it was paused."""
-        was_paused = self._upkeep.resume()
+        """Begin turns again and return whether the agent was paused."""
+        was_paused = self._backend.resume()
         if was_paused:
-            self._notices.alert(Alert(Kind.RESUMED, "resumed", tuple(self._client.channels())))
-            self._answering.wake()
-            self._tell_status()
+            self._notices.alert(Alert(AlertKind.RESUMED, "resumed", tuple(self._client.channels())))
+            self._turn_loop.wake()
+            self._report_status()
         return was_paused
 
     async def compact(self) -> None:
-        await self._upkeep.compact()
+        """Ask the backend to compact its context."""
+        await self._backend.compact()
 
     async def clear(self) -> None:
-        await self._upkeep.clear()
+        """Ask the backend to clear its context."""
+        await self._backend.clear()
 
     def status(self) -> str:
+        """Return one line that says what the agent is doing."""
         return status.describe(
             self._turns,
             self._client.channels(),
             str(self._client.address),
-            self._file.queue.count(State.QUEUED),
+            self._file.queue.count(QueueState.QUEUED),
             absence=self._absence,
-            paused=self._upkeep.paused_because,
-            held_back=self._answering.held_back_by,
+            paused=self._backend.paused_because,
+            held_back=self._turn_loop.held_back_by,
+            backend_down=self._backend.down_because,
+            disk=disk.describe(self._file.directory) if disk.is_full(self._file.directory) else "",
         )
 
     def queue_rows(self) -> list[dict[str, Any]]:
+        """Return the open and the most recent finished messages of the queue."""
         return status.queue_rows(self._file.queue)
 
     def status_screen(self) -> dict[str, Any]:
+        """Return everything that `culturectl status` shows about the agent."""
         return {
-            **self._desk.whoami(),
-            "asks": self._desk.questions.targets(),
+            **self._toolset.whoami(),
+            "asks": self._toolset.questions.targets(),
             "status": self.status(),
             "backend": self._config.agent,
-            "running": self._upkeep.is_running,
-            "paused": self._upkeep.paused_because,
-            "queue": {state.value: self._file.queue.count(state) for state in State},
+            "running": self._backend.is_running,
+            "paused": self._backend.paused_because,
             "turn": status.turn_row(self._turns.current, time.monotonic()),
-            "session": self._upkeep.session_id,
-            "context": self._context,
-            "today": self._file.spending.on(_today())._asdict(),
-            "total": self._file.spending.in_total()._asdict(),
-            "last_error": self._last_error,
+            "session": self._backend.session_id,
+            "context": self._reports.context,
+            **status.file_figures(self._file, today()),
+            "last_error": self._reports.last_error,
         }
-
-
-def _last_words(why: CultureError | None) -> str:
-    if isinstance(why, ConfigError):
-        # Nobody starts it again before somebody has done something about it.
-        return f"ending: {why}"
-    return "stopping" if why is None else "restarting"
-
-
-def _today() -> str:
-    return date.today().isoformat()

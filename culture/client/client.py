@@ -22,9 +22,9 @@ from culture.protocol.line import NO_TAGS, format_line
 
 ANSWER_TIMEOUT_S: Final = 10.0
 
+# Told what was being sent when there was no connection any more. Gives back what of it is to be sent once
+# there is another, or raises.
 OnLost = Callable[[TemporaryError, list[str]], Awaitable[list[str]]]
-"""Told what was being sent when there was no connection any more. Gives back what of it is to be sent once
-there is another, or raises."""
 
 
 class Sent(NamedTuple):

@@ -8,11 +8,11 @@ from culture.protocol.framing import BODY_BYTES
 from culture.protocol.line import format_line
 from culture.protocol.multiline import BATCH_TAG, CONCAT_TAG, TYPE, Fragment
 
+# How many lines any server takes at once from somebody who was silent until now.
 BURST_LINES: Final = 5
-"""How many lines any server takes at once from somebody who was silent until now."""
+# How long it takes until it takes as many again, and the PING behind them: a line each second. Servers that
+# are less strict only slow down who is faster; these throw them off.
 PAUSE_S: Final = 6.0
-"""How long it takes until it takes as many again, and the PING behind them: a line each second. Servers that
-are less strict only slow down who is faster; these throw them off."""
 
 
 class Composed(NamedTuple):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from culture.errors import CultureError, NotAllowedError, TemporaryError
+from culture.names import nick_prefix
 from culture.protocol import numerics
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line, format_line
@@ -56,6 +57,8 @@ class Registration:
         self.offered: dict[str, str] = {}
         self.phase = Phase.NEGOTIATING
         self.capabilities: frozenset[str] = frozenset()
+        # The server knows who we are by our Unix user, before we say a word.
+        self._is_known = False
 
     def begin(self) -> list[str]:
         """What to send first. CAP comes first, so that the server waits with its welcome (IRCv3 CAP 302)."""
@@ -74,6 +77,8 @@ class Registration:
                 return self._capabilities(line)
             case "AUTHENTICATE":
                 return self._authenticate()
+            case numerics.RPL_LOGGEDIN if not self.offered:
+                self._is_known = line.param(2).lower() == self._identity.nick.lower()
             case numerics.RPL_SASLSUCCESS:
                 return self._end()
             case numerics.RPL_WELCOME:
@@ -100,7 +105,7 @@ class Registration:
         return []
 
     def _wanted(self) -> tuple[str, ...]:
-        if not self._identity.account:
+        if not self._identity.account or self._is_known:
             return WANTED
         if Cap.SASL not in self.offered:
             raise NotAllowedError("the server lets nobody log in (sasl)", hint=_ACCOUNT_HINT)
@@ -156,4 +161,17 @@ _REFUSALS = {
 def _refusal(line: Line, nick: str) -> CultureError:
     refusal = _REFUSALS[line.command]
     words = line.params[-1] if line.params else ""
-    return refusal.error(f"the server {refusal.what.format(nick=nick)}: {words}", hint=refusal.hint)
+    hint = refusal.hint
+    # Only a server that wants its own name in front of nicks speaks of that prefix.
+    if line.command == numerics.ERR_ERRONEUSNICKNAME and nick_prefix(line.source) in words:
+        hint = _rename_hint(nick, line.source)
+    return refusal.error(f"the server {refusal.what.format(nick=nick)}: {words}", hint=hint)
+
+
+def _rename_hint(nick: str, host: str) -> str:
+    """Say what to do about a nick that begins with the name of another host than the server's."""
+    was, _, name = nick.partition("-")
+    return (
+        f"was host '{was}' renamed to '{host}'? Set 'name: {was}' in ircd.yaml to keep the old name, "
+        f"or call the agent '{nick_prefix(host)}{name}' in agents.yaml"
+    )

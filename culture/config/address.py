@@ -37,12 +37,12 @@ class Carrier:
 
 
 PLAIN = Carrier()
+# By what stands in front of an address in `listen`; nothing in front is plain IRC.
 CARRIERS = {
     "tls": Carrier(is_tls=True),
     "ws": Carrier(is_websocket=True),
     "wss": Carrier(is_tls=True, is_websocket=True),
 }
-"""By what stands in front of an address in `listen`; nothing in front is plain IRC."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,25 @@
 """What `agents.yaml` says: the agents of this host, and the server they talk to."""
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+import yaml
 
 from culture.config.address import Address, TcpAddress, check_address, parse_address
 from culture.config.rules import absolute_path, at_least, checked, credential_name, each
-from culture.errors import ConfigError, Problem
-from culture.names import has_prefix, is_agent_nick, is_channel
+from culture.config.webhooks import WebhooksConfig
+from culture.errors import ConfigError, NoInputError, Problem
+from culture.names import (
+    AGENT_NICK_LENGTH,
+    agent_user,
+    has_prefix,
+    is_agent_nick,
+    is_channel,
+    nick_prefix,
+)
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _USER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -20,7 +30,10 @@ _MEMORY: Final = re.compile(r"[0-9]+[KMGT]?|[0-9]{1,2}%")
 def _check_nick(nick: str) -> str | None:
     if not is_agent_nick(nick) or "-" not in nick:
         return f"'{nick}' is not <host>-<name> of letters, digits, '_' and '-'"
-    return None if len(nick) <= 64 else f"'{nick}' is longer than 64 letters"
+    if len(nick) > AGENT_NICK_LENGTH:
+        user = f"its user '{agent_user(nick)}' would have a name that Linux does not allow"
+        return f"'{nick}' is longer than {AGENT_NICK_LENGTH} letters: {user}"
+    return None
 
 
 def _check_channel(name: str) -> str | None:
@@ -95,7 +108,7 @@ class AgentConfig:
     acp_command: tuple[str, ...] = checked(_check_command, default=("opencode", "acp"))
     # Empty: a directory of its own below the state directory.
     directory: str = checked(absolute_path, default="")
-    # Whose service it is; empty: the user that all agents share. Its unit follows with `culturectl units`.
+    # Whose service it is; empty: a user of its own, culture-NICK. Its unit follows with `culturectl units`.
     user: str = checked(_check_user, default="")
     # What it may write to besides its directory.
     writable: tuple[str, ...] = checked(each(absolute_path), default=())
@@ -147,8 +160,36 @@ class TurnsConfig:
 class AgentsConfig:
     server: ServerConfig = field(default_factory=ServerConfig)
     turns: TurnsConfig = field(default_factory=TurnsConfig)
+    webhooks: WebhooksConfig = field(default_factory=WebhooksConfig)
     buffer_size: int = checked(at_least(1), default=500)
     agents: tuple[AgentConfig, ...] = checked(_check_unique, default=())
+
+
+class AgentUser(NamedTuple):
+    """What the server has to know of an agent: its nick, and as whom it runs where that is a person."""
+
+    nick: str
+    user: str = ""
+
+
+def read_agent_users(path: Path) -> list[AgentUser]:
+    """Who is an agent, of a file that may have mistakes elsewhere: those are for the agents to report.
+
+    Raises NoInputError if it cannot be read or is no YAML. No file: no agents.
+    """
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not YAML"
+        raise NoInputError(f"cannot read '{path}': {reason}", hint=f"ls -l {path}") from None
+    agents = document.get("agents") if isinstance(document, dict) else None
+    return [
+        AgentUser(agent["nick"], user if isinstance(user := agent.get("user"), str) else "")
+        for agent in (agents if isinstance(agents, list) else [])
+        if isinstance(agent, dict) and isinstance(agent.get("nick"), str) and is_agent_nick(agent["nick"])
+    ]
 
 
 def find_agent(config: AgentsConfig, nick: str, *, where: str) -> AgentConfig:
@@ -160,12 +201,17 @@ def find_agent(config: AgentsConfig, nick: str, *, where: str) -> AgentConfig:
         raise ConfigError([Problem(where, f"no agent '{nick}'", _hint_for(nick, config.agents))])
     if config.server.name and not has_prefix(agent.nick, config.server.name):
         wrong = f"nick '{agent.nick}' does not begin with '{config.server.name}-', the name of its server"
-        raise ConfigError([Problem(where, wrong)])
+        prefix, name = nick_prefix(config.server.name), agent.nick.partition("-")[2]
+        hint = f"call the agent '{prefix}{name}', or set server.name to what its host is called in ircd.yaml"
+        raise ConfigError([Problem(where, wrong, hint)])
     return agent
 
 
 def _hint_for(nick: str, agents: Sequence[AgentConfig]) -> str:
     known = [agent.nick for agent in agents]
+    # Only who mistyped a nick waits for this import.
+    import difflib
+
     # Nicks of one host begin alike: what only that makes similar is another one.
     close = difflib.get_close_matches(nick, known, n=1, cutoff=0.8)
     did_you_mean = f"did you mean '{close[0]}'? " if close else ""

@@ -2,8 +2,10 @@
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal, get_args
 
 from culture.config.address import check_endpoint, check_origin, check_url, parse_endpoint
 from culture.config.links import LinkConfig, MeshConfig, check_links
@@ -17,8 +19,11 @@ from culture.config.rules import (
     none_twice,
     off_or_at_least,
 )
-from culture.config.skills import HistoryConfig, LoggerConfig, check_skills
+from culture.config.skills import HistoryConfig, LoggerConfig, check_skills, is_class_name
 from culture.names import is_host, is_nick
+
+# The package has a file here.
+DEFAULT_MOTD_FILE: Final = "/etc/culture/motd"
 
 # IRCv3 message-tags: a vendor may stand in front of the name.
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9./-]*")
@@ -78,6 +83,7 @@ class Limits:
     multiline_timeout_s: int = checked(at_least(0), default=60)
     sendq_bytes: int = checked(off_or_at_least(16384), default=1048576)
     login_failures: int = checked(at_least(0), default=10)
+    login_backoff_s: int = checked(at_least(0), default=20)
     registration_timeout_s: int = checked(at_least(0), default=30)
     ping_interval_s: int = checked(at_least(0), default=90)
     ping_timeout_s: int = checked(at_least(0), default=60)
@@ -135,6 +141,15 @@ class OidcConfig:
 
 
 AuthenticatorName = Literal["user", "network", "certificate", "password", "token"]
+AUTHENTICATORS: Final[tuple[str, ...]] = get_args(AuthenticatorName)
+
+
+def _check_authenticators(names: tuple[str, ...]) -> str | None:
+    for name in names:
+        if name not in AUTHENTICATORS and not is_class_name(name):
+            known = ", ".join(AUTHENTICATORS)
+            return f"expected one of {known}, or a class of yours as 'module:Class', found '{name}'"
+    return none_twice(names)
 
 
 def _check_local_users(users: dict[str, str]) -> str | None:
@@ -145,17 +160,22 @@ def _check_local_users(users: dict[str, str]) -> str | None:
 @dataclass(frozen=True, slots=True)
 class AccountsConfig:
     # Who is asked who somebody is, in this order; each only once it has what it needs.
-    authenticators: tuple[AuthenticatorName, ...] = ("user", "network", "certificate", "password", "token")
+    # A class of the operator's own stands there as module:Class.
+    authenticators: tuple[str, ...] = checked(_check_authenticators, default=AUTHENTICATORS)
     # Users of this machine and the accounts that they are logged in to when they come by a unix socket.
     local_users: dict[str, str] = field(
         default_factory=dict, hash=False, metadata={CHECK: _check_local_users}
     )
     # Whether clients may make accounts for themselves.
     registration: bool = False
+    # Whether they may do so before they are connected (draft/account-registration=before-connect).
+    registration_before_connect: bool = True
+    # Whether who makes an account has to give an address for e-mail, which the journal then has.
+    email_required: bool = False
     # Whether only who logged in may register a connection.
     required: bool = False
-    # Whether a nick that is the name of an account is for who logged in to it.
-    reserve_nicks: bool = False
+    # Whether the nicks of an account that exists are for who logged in to it.
+    reserve_nicks: bool = True
     # Where nobody needs to, all the same: `unix`, or networks.
     trusted: tuple[str, ...] = checked(each(check_origin), default=())
 
@@ -193,6 +213,8 @@ class IrcdConfig:
     proxies: tuple[str, ...] = checked(each(_check_network), default=())
     nick_policy: Literal["prefixed", "open"] = "prefixed"
     motd: str = ""
+    # Read where `motd` is empty. At the default there need not be a file.
+    motd_file: str = checked(absolute_path, default=DEFAULT_MOTD_FILE)
     # Where the server is, who runs it, and how to reach them.
     admin: tuple[str, ...] = checked(_check_admin, default=())
     # Tags of clients that are not passed on, in the form of CLIENTTAGDENY.
@@ -215,3 +237,7 @@ class IrcdConfig:
             raise ValueError(f"'tls.certificate' is missing, and 'listen' has '{wanting[0]}'")
         if self.links and self.nick_policy != "prefixed":
             raise ValueError("'links' needs 'nick_policy: prefixed': a nick is of one host")
+
+
+# The passwords of a server without operators.
+NO_PASSWORDS: Final[Mapping[str, str]] = MappingProxyType({})

@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,9 +14,14 @@ from culture.config.address import (
     parse_endpoint,
 )
 from culture.config.rules import absolute_path, at_least, checked, credential_name, each, none_twice
+from culture.errors import ConfigError, Problem
 from culture.names import fold, is_channel, is_host, nick_prefix
 
+# In `leads_to`: as topology and the hosts themselves say.
+ANY_HOST: Final = "*"
+
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{64}")
+_OWN_SECRET: Final = "each link needs one of its own"
 
 
 def plain_fingerprint(text: str) -> str:
@@ -42,6 +48,10 @@ def _check_link_address(text: str) -> str | None:
     return wrong
 
 
+def _check_led_to(name: str) -> str | None:
+    return None if name == ANY_HOST or is_host(name) else f"'{name}' is neither a host name nor '*'"
+
+
 def is_private(host: str) -> bool:
     """Whether an address is of this machine or of a network that is not the open one."""
     try:
@@ -49,6 +59,18 @@ def is_private(host: str) -> bool:
     except ValueError:
         # A name is looked at once it is known what it stands for.
         return True
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine. What a name stands for is looked at when it is known."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_loopback_network(text: str) -> bool:
+    return text == "unix" or ipaddress.ip_network(text).is_loopback
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +93,20 @@ class LinkConfig:
     channels: tuple[str, ...] = checked(
         each(lambda name: None if is_channel(name) else f"'{name}' is not a channel"), default=()
     )
+    # The hosts that it may speak for, besides itself. `*`: those that are not configured here, and those that
+    # named it themselves; empty: none.
+    leads_to: tuple[str, ...] = checked(each(_check_led_to), default=(ANY_HOST,))
     insecure: bool = False
+    # Whether the secret itself is sent (PASS), as hosts do that know no challenge-response.
+    plain_secret: bool = False
 
     def __post_init__(self) -> None:
+        if self.plain_secret and not self._may_say_secret:
+            raise ValueError(
+                f"'plain_secret' of link '{self.name}' would send the secret where others can read it: "
+                "it needs an 'address' on loopback, or one with tls: and 'fingerprint'; without 'address', "
+                "'accept_fingerprint', or only loopback in 'accept_from'"
+            )
         if (self.fingerprint or self.ca) and not self.is_tls:
             key = "fingerprint" if self.fingerprint else "ca"
             raise ValueError(f"'{key}' of link '{self.name}' needs an 'address' with tls: in front")
@@ -90,8 +123,18 @@ class LinkConfig:
         return parse_endpoint(self.address) if self.address else None
 
     def may_reach(self, host: str) -> bool:
-        """Whether what is said may go to this address: it is private, or has TLS, or need not be safe."""
+        """Return whether a link may go to this address: it is private, or has TLS, or need not be safe."""
+        if self.plain_secret and not self.is_tls:
+            return not host or is_loopback(host)
         return self.insecure or is_private(host) or self.is_tls
+
+    @property
+    def _may_say_secret(self) -> bool:
+        """Whether the secret itself reaches nobody but the other host, however the link is made."""
+        if not self.address:
+            is_near = bool(self.accept_from) and all(map(_is_loopback_network, self.accept_from))
+            return is_near or bool(self.accept_fingerprint)
+        return bool(self.fingerprint) if self.is_tls else not self._host or is_loopback(self._host)
 
     @property
     def is_tls(self) -> bool:
@@ -110,8 +153,38 @@ class MeshConfig:
     split_after_s: int = checked(at_least(0), default=5)
     ping_interval_s: int = checked(at_least(1), default=5)
     ping_timeout_s: int = checked(at_least(1), default=10)
+    # Whether peers are believed about what was said on this host before, without a proof. For a host that
+    # lost its state directory, until everything is back.
+    believe_past: bool = False
 
 
 def check_links(links: tuple[LinkConfig, ...]) -> str | None:
-    """Nicks begin with the first part of a host's name, so no two may have the same."""
-    return none_twice([fold(nick_prefix(link.name)).removesuffix("-") for link in links])
+    """Nicks begin with the first part of a host's name, so no two may have the same; nor the same secret."""
+    prefixes = [fold(nick_prefix(link.name)).removesuffix("-") for link in links]
+    return none_twice(prefixes) or _same_credential(links)
+
+
+def _same_credential(links: tuple[LinkConfig, ...]) -> str | None:
+    names: dict[str, str] = {}
+    for link in links:
+        if (other := names.setdefault(link.secret_credential, link.name)) != link.name:
+            credential = f"'secret_credential: {link.secret_credential}'"
+            return f"links '{other}' and '{link.name}' both have {credential}: {_OWN_SECRET}"
+    return None
+
+
+def check_secrets(secrets: Mapping[str, str]) -> None:
+    """Check what the credentials hold, by the names of the links. Raises ConfigError.
+
+    A host that has the secret of two links can take the place of the host at the other end of each.
+    """
+    empty = [name for name, text in secrets.items() if not text]
+    problems = [Problem("links", f"the secret of link '{name}' is empty") for name in empty]
+    known: dict[str, str] = {}
+    for name, text in secrets.items():
+        if text and (other := known.setdefault(text, name)) != name:
+            hint = f"head -c 32 /dev/urandom | base64 > /etc/culture/credentials/{name}"
+            what = f"links '{other}' and '{name}' have the same secret: {_OWN_SECRET}"
+            problems.append(Problem("links", what, hint))
+    if problems:
+        raise ConfigError(problems)

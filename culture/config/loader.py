@@ -8,7 +8,6 @@ whose keys are not ours, `T | None` for an optional value, `Any` for data of any
 """
 
 import dataclasses
-import difflib
 import re
 import types
 import typing
@@ -21,10 +20,10 @@ from culture.config.rules import CHECK
 from culture.errors import ConfigError, NoInputError, NotAllowedError, Problem
 
 Model = TypeVar("Model")
+# Of anything: more than anybody needs, and not more than timers, dates and databases can reckon with.
 MOST: Final = 10**10
-"""Of anything: more than anybody needs, and not more than timers, dates and databases can reckon with."""
+# What YAML can write and no file name, no socket and no log can hold.
 _NO_TEXT: Final = re.compile(r"[\x00\ud800-\udfff]")
-"""What YAML can write and no file name, no socket and no log can hold."""
 
 
 def load(path: Path, model: type[Model]) -> Model:
@@ -260,6 +259,9 @@ def _about(within: str) -> str:
 
 
 def _hint_for(key: str, known: list[str]) -> str:
+    # Only who mistyped a key waits for this import.
+    import difflib
+
     close = difflib.get_close_matches(key, known, n=1)
     did_you_mean = f"did you mean '{close[0]}'? " if close else ""
     return f"{did_you_mean}known keys: {', '.join(known)}"

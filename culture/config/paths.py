@@ -1,5 +1,6 @@
 """Where configuration, state and sockets are: below /etc and /run for services, ~/.culture for a person."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,10 +10,12 @@ PACKAGE = Path(__file__).resolve().parent.parent
 SYSTEM_CONFIG = Path("/etc/culture")
 SYSTEM_RUNTIME = Path("/run/culture")
 SYSTEM_STATE = Path("/var/lib/culture")
+# In the server's state directory: the key by which the server knows its own events again.
+PROOF_KEY = "proof.key"
+# In the server's state directory: how its links are, written every second, for `culturectl list-links`.
 LINKS = "links.json"
-"""In the server's state directory: how its links are, written every second, for `culturectl list-links`."""
+# Python packages that the distribution does not have, as the culture-claude package brings them.
 VENDOR = Path("/usr/lib/culture/vendor")
-"""Python packages that the distribution does not have, as the culture-claude package brings them."""
 
 
 def home(env: Mapping[str, str]) -> Path:
@@ -20,10 +23,20 @@ def home(env: Mapping[str, str]) -> Path:
     return Path(env.get("CULTURE_HOME") or Path(env.get("HOME", "/"), ".culture"))
 
 
+def means_installation(env: Mapping[str, str]) -> bool:
+    """Whether the installation is meant whatever lies in the home: root means it, on an installed host.
+
+    $CULTURE_HOME names another place.
+    """
+    if env.get("CULTURE_HOME") or os.geteuid() != 0:
+        return False
+    return any((SYSTEM_CONFIG / name).exists() for name in ("ircd.yaml", "agents.yaml"))
+
+
 def config_file(name: str, env: Mapping[str, str]) -> Path:
     """Where `ircd.yaml` or `agents.yaml` is looked for: a person's own file first, then the system's."""
     own = home(env) / name
-    return own if own.exists() else SYSTEM_CONFIG / name
+    return own if own.exists() and not means_installation(env) else SYSTEM_CONFIG / name
 
 
 def state_dir(configured: str, env: Mapping[str, str]) -> Path:
@@ -60,7 +73,10 @@ def agent_socket(nick: str, env: Mapping[str, str]) -> Path:
     """The IPC socket of an agent: as the agent says, else where there is one, else where to make one."""
     if env.get("CULTURE_SOCKET"):
         return Path(env["CULTURE_SOCKET"])
-    places = [SYSTEM_RUNTIME / f"{nick}.sock", home(env) / "run" / f"{nick}.sock"]
+    places = [SYSTEM_RUNTIME / f"{nick}.sock"]
+    if means_installation(env):
+        return places[0]
+    places.append(home(env) / "run" / f"{nick}.sock")
     if runtime := env.get("XDG_RUNTIME_DIR"):
         places.append(Path(runtime, f"culture-{nick}.sock"))
     return next((place for place in places if place.exists()), places[-1])

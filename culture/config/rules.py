@@ -8,8 +8,8 @@ from typing import Any, Final
 CHECK = "check"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _CREDENTIAL: Final = re.compile(r"[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*")
+# Returns what is wrong with a value, or None.
 Check = Callable[[Any], str | None]
-"""Returns what is wrong with a value, or None."""
 
 
 def checked(check: Check, **options: Any) -> Any:

@@ -1,99 +1,111 @@
-"""culturectl: the verbs, and the command line that names one."""
+"""The entry point of culturectl, with the table of its verbs."""
 
 import argparse
-import difflib
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import NamedTuple
 
-from culture import __version__, errors
+from culture import errors
 from culture.commandline import Parser
-from culture.ctl import (
-    accounts,
-    backends,
-    failed,
-    history,
-    links,
-    pausing,
-    prune,
-    queue,
-    skills,
-    status,
-    units,
-    up,
-)
-from culture.ctl.asked import add_nick
+from culture.ctl.options import add_common
 from culture.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Verb:
-    run: Callable[[argparse.Namespace], int]
-    add_arguments: Callable[[Parser], None]
+class Verb(NamedTuple):
+    """One verb of culturectl.
+
+    Its module is imported only when the verb is used. The module defines `add_arguments(parser)`, and
+    `run(options)`, which returns the exit status.
+    """
+
     summary: str
+    module: str
+
+    def load(self) -> ModuleType:
+        """Import the module of this verb."""
+        return import_module(f"culture.ctl.{self.module}")
 
 
 VERBS = {
-    "accounts": Verb(accounts.run, accounts.add_arguments, "who may log in to the server of this host"),
-    "backends": Verb(backends.run, backends.add_arguments, "which programs run agents, and how to get them"),
-    "failed": Verb(failed.run, failed.add_arguments, "say in an agent's channels that its service gave up"),
-    "history": Verb(
-        history.run, history.add_arguments, "check, mend, back up, restore, export what was said"
-    ),
-    "list-links": Verb(links.run, links.add_arguments, "the other hosts, and how far each is behind"),
-    "pause": Verb(pausing.pause, pausing.add_pause_arguments, "let an agent begin no turn"),
-    "prune": Verb(prune.run, prune.add_arguments, "remove what is not to be kept"),
-    "queue": Verb(queue.run, queue.add_arguments, "what was said to an agent, and what became of it"),
-    "resume": Verb(pausing.resume, add_nick, "let an agent begin turns again"),
-    "skills": Verb(skills.run, skills.add_arguments, "put the irc skill where coding agents look for skills"),
-    "status": Verb(status.run, status.add_arguments, "an agent on one screen"),
-    "units": Verb(units.run, units.add_arguments, "give each agent's service what agents.yaml says of it"),
-    "up": Verb(up.run, up.add_arguments, "run the server and its agents here, until Ctrl-C"),
+    "accounts": Verb("Add, change, list or remove accounts of the server", "verbs.accounts"),
+    "backends": Verb("List agent programs and how to install them", "verbs.backends"),
+    "failed": Verb("Tell an agent's channels that its service failed", "verbs.announce_failure"),
+    "history": Verb("Check, repair, back up, restore or export history", "verbs.history"),
+    "list-agents": Verb("List agents and their state", "verbs.list_agents"),
+    "list-links": Verb("List links to other hosts and their lag", "verbs.list_links"),
+    "log": Verb("Show the transcript of an agent's turn", "verbs.log"),
+    "login": Verb("Log in to an agent's model as the agent's user", "verbs.login"),
+    "pause": Verb("Stop an agent from starting new turns", "verbs.pause"),
+    "prune": Verb("Delete history beyond the limits in ircd.yaml", "verbs.prune"),
+    "queue": Verb("List the messages to an agent and their state", "verbs.queue"),
+    "resume": Verb("Let a paused agent start turns again", "verbs.resume"),
+    "skills": Verb("Install the irc skill for your coding sessions", "verbs.skills"),
+    "status": Verb("Show the status of this host or of one agent", "verbs.status"),
+    "units": Verb("Write systemd drop-ins from agents.yaml", "units.units"),
+    "up": Verb("Run the server and its agents in the foreground", "up.up"),
 }
 
 _ABOUT = "People and AI coding agents on one IRC network, on your own Linux hosts."
 _EXAMPLES = """\
 examples:
-  culturectl up                  a server, an agent, a scripted model: nothing to set up, nothing to pay
-  culturectl up --live           the same with the real model
-  culturectl up --port 6668      when another IRC server has 6667
+  culturectl up               run the server and an agent with a scripted model
+  culturectl up --live        run them with the real model
+  culturectl status           show what runs on this host
+  culturectl login NICK       log in to the model of an agent
 
-man culturectl says the rest.
+See culturectl VERB --help for the options of a verb, and culturectl(1) for details.
 """
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line. Raises UsageError if it is wrong."""
     parser = Parser(
         prog="culturectl",
         description=_ABOUT,
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"culturectl {__version__}")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
+    parser.add_version()
+    add_common(parser, is_shown=True)
+    parser.set_defaults(quiet=False, no_pager=False)
+    named = _named_verb(arguments)
+    # A metavar at least as long as the longest verb makes argparse print each summary beside its verb.
+    verbs = parser.add_subparsers(
+        title="verbs", metavar="VERB [NAME...]", dest="verb", required=True, prog=parser.prog
+    )
     for name, verb in VERBS.items():
-        verb.add_arguments(verbs.add_parser(name, help=verb.summary, description=f"{verb.summary}"))
-    _check_verb(arguments)
+        verb_parser = verbs.add_parser(name, help=verb.summary, description=verb.summary)
+        if name == named:
+            add_common(verb_parser, is_shown=False)
+            verb.load().add_arguments(verb_parser)
     return parser.parse_args(arguments)
 
 
-def _check_verb(arguments: Sequence[str]) -> None:
+def _named_verb(arguments: Sequence[str]) -> str | None:
+    """Return the first argument that is not an option. No option before the verb takes a value."""
     named = next((argument for argument in arguments if not argument.startswith("-")), None)
     if named is None or named in VERBS:
-        return
-    close = difflib.get_close_matches(named, VERBS, n=1)
-    raise UsageError(
-        f"unknown verb '{named}'", hint=f"culturectl {close[0]}" if close else f"verbs: {', '.join(VERBS)}"
-    )
+        return named
+    # Imported here, because only a mistyped verb needs it.
+    from difflib import get_close_matches
+
+    close = get_close_matches(named, VERBS, n=1)
+    hint = f"culturectl {close[0]}" if close else f"verbs: {', '.join(VERBS)}"
+    raise UsageError(f"unknown verb '{named}'", hint=hint)
 
 
 def main() -> None:
+    """Run culturectl and exit with its status."""
     sys.exit(errors.run("culturectl", lambda: run(sys.argv[1:])))
 
 
 def run(arguments: Sequence[str]) -> int:
+    """Run the verb of a command line and return the exit status."""
     options = parse(arguments)
-    return VERBS[options.verb].run(options)
+    status: int = VERBS[options.verb].load().run(options)
+    return status
 
 
 if __name__ == "__main__":

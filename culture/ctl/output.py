@@ -1,66 +1,71 @@
-"""What `culturectl up` shows: lines as journalctl prints them, and how to connect."""
+"""Print the results of verbs: data on standard output, notes for people on standard error."""
 
-import contextlib
-import signal
-import time
-from collections.abc import Callable
-from typing import TextIO
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from culture.config.address import Address, TcpAddress
+from culture.commandline import columns
 
-# What a terminal would obey instead of show.
-_CONTROLS = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) != "\t"}
-
-
-def journal_line(when: time.struct_time, host: str, name: str, pid: int, text: str) -> str:
-    return f"{time.strftime('%b %d %H:%M:%S', when)} {host} {name}[{pid}]: {text.translate(_CONTROLS)}"
+Row = dict[str, Any]
 
 
-def how_it_ended(status: int) -> str:
-    if status >= 0:
-        return f"exited with status {status}"
-    return f"was ended by {signal.Signals(-status).name}"
+def show(lines: Iterable[str]) -> None:
+    """Print lines of data."""
+    for line in lines:
+        print(line)
 
 
-def how_to_connect(address: Address, nick: str, channel: str, agent: str | None) -> str:
-    """The one line that a person needs: what to start, and what to type there."""
-    client = (
-        f"irssi -c {address.host} -p {address.port} -n {nick}"
-        if isinstance(address, TcpAddress)
-        else f"connect to {address} as {nick}"
-    )
-    typed = [f"/join {channel}", *([f"@{agent} hello"] if agent else [])]
-    return f"{client}   then   {'   and   '.join(typed)}"
+def show_rows(
+    options: argparse.Namespace,
+    head: Sequence[str],
+    rows: Sequence[Row],
+    cells: Callable[[Row], Sequence[str]],
+    *,
+    is_cut: bool = False,
+) -> None:
+    """Print rows as a table, or with --json as one object per line."""
+    if options.json:
+        show_json(rows)
+    else:
+        show_table(head, map(cells, rows), is_cut=is_cut)
 
 
-class Console:
-    def __init__(
-        self,
-        stream: TextIO,
-        host: str,
-        pid: int,
-        now: Callable[[], time.struct_time] = time.localtime,
-    ) -> None:
-        self._stream = stream
-        self._host = host
-        self._pid = pid
-        self._now = now
+def show_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, is_cut: bool = False) -> None:
+    """Print a table. With `is_cut`, lines are truncated to the width of the terminal."""
+    lines = columns([head, *rows])
+    width = os.get_terminal_size().columns if is_cut and sys.stdout.isatty() else 0
+    show(f"{line[: width - 1]}…" if 0 < width < len(line) else line for line in lines)
 
-    def relay(self, name: str, pid: int, text: str) -> None:
-        """A line that a child wrote."""
-        self._write(journal_line(self._now(), self._host, name, pid, text) + "\n")
 
-    def say(self, text: str) -> None:
-        """A line of our own."""
-        self.relay("culturectl", self._pid, text)
+def labelled(rows: Iterable[tuple[str, str]]) -> list[str]:
+    """Align labels and texts at the colon between them, as systemctl status does."""
+    pairs = list(rows)
+    width = max(len(label) for label, _ in pairs)
+    return [f"{label:>{width}}: {text}" for label, text in pairs]
 
-    def announce(self, text: str) -> None:
-        """The line that must not be missed, set off from the others."""
-        bold, plain = ("\x1b[1m", "\x1b[0m") if self._stream.isatty() else ("", "")
-        self._write(f"\n  {bold}{text}{plain}\n\n")
 
-    def _write(self, text: str) -> None:
-        # Whoever read along may be gone (a closed terminal, `| head`); what runs still has to be stopped.
-        with contextlib.suppress(OSError):
-            self._stream.write(text)
-            self._stream.flush()
+def show_json(rows: Iterable[Row]) -> None:
+    """Print one JSON object per line."""
+    # Imported here, because most calls print no JSON.
+    import json
+
+    for row in rows:
+        show_utf8(json.dumps(row, ensure_ascii=False))
+
+
+def show_utf8(line: str) -> None:
+    """Print a line as UTF-8 whatever the locale is: JSON is always UTF-8 (RFC 8259 section 8.1)."""
+    sys.stdout.buffer.write(f"{line}\n".encode())
+
+
+def note(options: argparse.Namespace, text: str) -> None:
+    """Print a note for people on standard error, unless --quiet is given."""
+    if not options.quiet:
+        print(text, file=sys.stderr)
+
+
+def warn(text: str) -> None:
+    """Print on standard error that part of the work failed, also with --quiet."""
+    print(text, file=sys.stderr)

@@ -1,46 +1,53 @@
-"""culture-agent: one agent of this host."""
+"""The entry point of culture-agent, the daemon of one agent."""
 
 import asyncio
 import os
+import secrets
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from culture import errors
-from culture.agent.backends.table import BACKENDS, KEY_VARIABLES
-from culture.agent.briefing import SKILL, briefing
-from culture.agent.contract import SessionSpec
-from culture.agent.daemon import AgentDaemon
-from culture.agent.environment import (
+from culture.agent.backend.briefing import SKILL, briefing
+from culture.agent.backend.environment import (
+    agent_state_directory,
+    check_directory,
+    drop_private_variables,
     irc_directory,
-    keep_private,
-    own_directory,
     session_environment,
     working_directory,
 )
+from culture.agent.backend.permission import only_irc
+from culture.agent.backend.shell import make_shell
+from culture.agent.backends.table import BACKENDS, KEY_VARIABLES, key_variables
+from culture.agent.contract import SessionSpec
+from culture.agent.daemon import AgentDaemon
 from culture.agent.identity import Passwords
-from culture.agent.permission import only_irc
-from culture.agent.tools import TOOLS, make_tools
+from culture.agent.reporting.journal_events import JournalEvents
+from culture.agent.reporting.webhooks import Webhooks
+from culture.agent.tools.model_tools import TOOLS, make_tools
 from culture.client.connection import tls_of
 from culture.commandline import Parser, daemon_parser
 from culture.config import loader, paths
 from culture.config.agents import AgentConfig, AgentsConfig, find_agent
 from culture.errors import ConfigError, Problem, UnavailableError
-from culture.net.listeners import FOR_THE_OWNER, listening
+from culture.net.listen.listeners import FOR_THE_OWNER, listening
 from culture.rehearsal.environment import REHEARSING
 from culture.store.agent.file import AgentFile
-from culture.systemd.credentials import read_credential
+from culture.systemd.credentials import agent_directory, read_credential
 from culture.systemd.journal import log_to_journal_or_terminal
-from culture.systemd.notify import Notifier, keep_alive, watchdog_interval_s
+from culture.systemd.notify import Notifier, keep_alive, tell_refusal, watchdog_interval_s
 from culture.systemd.sockets import passed_sockets
 
 PROGRAM = "culture-agent"
 
 
 def main() -> None:
-    sys.exit(errors.run(PROGRAM, _main))
+    """Run culture-agent and exit with its status."""
+    sys.exit(errors.run(PROGRAM, lambda: tell_refusal(_main, os.environ)))
 
 
 def _main() -> int:
@@ -48,11 +55,12 @@ def _main() -> int:
     path = options.config or paths.config_file("agents.yaml", os.environ)
     config = loader.load(path, AgentsConfig)
     agent = find_agent(config, options.nick, where=str(path))
+    _check_spelling(agent, options.nick, os.environ)
     log_to_journal_or_terminal(PROGRAM, os.environ, verbose=options.verbose)
     passed = [each.socket for each in passed_sockets(os.environ)]
-    own = [] if passed else [f"unix:{_make_place(paths.agent_socket(agent.nick, os.environ))}"]
+    own = [] if passed else [f"unix:{_make_parent(paths.agent_socket(agent.nick, os.environ))}"]
     with listening(own, passed, unix_mode=FOR_THE_OWNER) as listeners:
-        file = AgentFile(own_directory(agent.nick, os.environ))
+        file = AgentFile(agent_state_directory(agent.nick, os.environ))
         try:
             asyncio.run(_serve(config, agent, listeners[0], file))
         finally:
@@ -60,11 +68,23 @@ def _main() -> int:
     return 0
 
 
+def _check_spelling(agent: AgentConfig, given: str, env: Mapping[str, str]) -> None:
+    """Refuse another spelling in the name of a unit: its user, state and socket would be another agent's."""
+    if given != agent.nick and env.get("STATE_DIRECTORY"):
+        what = f"the unit is called '{given}'"
+        raise ConfigError(
+            [Problem(f"agent '{agent.nick}'", what, f"systemctl start culture-agent@{agent.nick}")]
+        )
+
+
 async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.socket, file: AgentFile) -> None:
     notifier = Notifier(os.environ)
     interval_s = watchdog_interval_s(os.environ, os.getpid())
-    passwords = Passwords(_secret(config.server.password_credential), _secret(agent.account_credential))
-    spec = _session_spec(agent, str(config.server.address), Path(listener.getsockname()))
+    passwords = Passwords(
+        _secret(config.server.password_credential, agent), _secret(agent.account_credential, agent)
+    )
+    proof = secrets.token_hex(16)
+    spec = _session_spec(agent, str(config.server.address), Path(listener.getsockname()), proof)
     _check_backend(agent, spec)
     daemon = AgentDaemon(
         agent,
@@ -80,6 +100,8 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         tls=tls_of(config.server),
         buffer_size=config.buffer_size,
         is_rehearsing=REHEARSING in os.environ,
+        proof=proof,
+        webhooks=_webhooks(config, agent),
         on_status=notifier.status,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -91,53 +113,70 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         watchdog.cancel()
 
 
+def _webhooks(config: AgentsConfig, agent: AgentConfig) -> Webhooks:
+    named = config.webhooks
+    return Webhooks(
+        named,
+        JournalEvents(agent.nick, agent.agent),
+        url=_secret(named.url_credential, agent),
+        token=_secret(named.token_credential, agent),
+    )
+
+
 def _check_backend(agent: AgentConfig, spec: SessionSpec) -> None:
-    """One that cannot run is not told to the network first."""
+    """Refuse a backend that cannot run, before the agent connects to the server."""
     try:
         BACKENDS[agent.agent](spec).look_for_program()
     except UnavailableError as error:
-        # Only a person can install it, and who restarts an agent until then fills its channels.
+        # A configuration error prevents restarts, which would announce the agent again and again.
         raise ConfigError([Problem(f"agent '{agent.nick}'", str(error), error.hint)]) from None
 
 
-def _session_spec(agent: AgentConfig, server: str, listener: Path) -> SessionSpec:
+def _session_spec(agent: AgentConfig, server: str, listener: Path, proof: str) -> SessionSpec:
     if paths.VENDOR.is_dir():
-        # Not by PYTHONPATH, which the backend's program and its tools would inherit.
+        # Not PYTHONPATH, which the backend's program and its tools would inherit.
         sys.path.insert(0, str(paths.VENDOR))
+    for place in agent.writable:
+        check_directory(place, agent.nick)
     irc = irc_directory(Path(sys.executable), Path(sys.argv[0]))
     skill = SKILL.read_text(encoding="utf-8")
+    secrets = key_variables(agent.agent, agent.key_variable)
+    own = session_environment(
+        agent.nick,
+        listener,
+        irc,
+        {agent.key_variable or KEY_VARIABLES[agent.agent]: _secret(agent.key_credential, agent)},
+        os.environ,
+        proof,
+    )
+    shell = make_shell(agent_state_directory(agent.nick, os.environ), secrets, own["PATH"])
     spec = SessionSpec(
         directory=working_directory(agent.directory, agent.nick, os.environ),
         briefing=briefing(agent.nick, server, agent.channels, agent.instructions, skill),
-        env=session_environment(
-            agent.nick,
-            listener,
-            irc,
-            {agent.key_variable or KEY_VARIABLES[agent.agent]: _secret(agent.key_credential)},
-            os.environ,
-        ),
+        env={**own, **shell},
+        secret_variables=secrets,
         model=agent.model,
         thinking=agent.thinking,
         judge=None if agent.permission_mode == "bypass" else only_irc(TOOLS),
         command=agent.acp_command if agent.agent == "acp" else agent.command,
     )
-    keep_private(os.environ)
+    drop_private_variables(os.environ)
     return spec
 
 
-def _make_place(path: Path) -> Path:
+def _make_parent(path: Path) -> Path:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 
-def _secret(credential: str) -> str:
-    return read_credential(credential, os.environ) if credential else ""
+def _secret(credential: str, agent: AgentConfig) -> str:
+    return read_credential(credential, os.environ, agent_directory(agent.nick)) if credential else ""
 
 
 def _parser() -> Parser:
-    parser = daemon_parser(PROGRAM, "One agent of this host.")
-    where = "default: ~/.culture/agents.yaml if it exists, else /etc/culture/agents.yaml"
-    parser.add_argument("nick", metavar="NICK", help="which agent of agents.yaml")
+    parser = daemon_parser(PROGRAM, "Run one agent of this host.")
+    where = "Configuration (default: ~/.culture/agents.yaml if it exists, else /etc/culture/agents.yaml)"
+    parser.add_argument("nick", metavar="NICK", help="Nick of the agent in agents.yaml")
     parser.add_argument("--config", type=Path, metavar="FILE", help=where)
     return parser
 

@@ -1,5 +1,6 @@
-"""What the server would need to start with a configuration, tried without starting it."""
+"""Check whether the server could start with a configuration, without starting it."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -7,25 +8,27 @@ from pathlib import Path
 
 from culture.config import paths
 from culture.config.address import parse_endpoint
-from culture.config.ircd import IrcdConfig
+from culture.config.ircd import AUTHENTICATORS, IrcdConfig
+from culture.config.links import check_secrets
 from culture.errors import ConfigError, CultureError, NotAllowedError, Problem
 from culture.names import fold, nick_prefix
-from culture.net.reception import find_websocket
-from culture.net.tls import certificate_for
-from culture.net.tokens import Tokens
+from culture.net.auth.custom_authenticators import find_authenticator
+from culture.net.auth.oidc_tokens import TokenVerifier
+from culture.net.listen.protocol_stack import find_websocket
+from culture.net.listen.tls import certificate_for
 from culture.skills.table import find_skill
 from culture.systemd.credentials import read_credential
 
 
-def what_is_wrong(config: IrcdConfig, path: Path, env: Mapping[str, str]) -> list[CultureError]:
-    """All of it. Files are read as who asks: root may read more than the server."""
-    wrong = []
+def find_problems(config: IrcdConfig, path: Path, env: Mapping[str, str]) -> list[CultureError]:
+    """Return every error. Files are read as the calling user: root may read more than the server."""
+    problems = []
     for attempt in _attempts(config, path.absolute(), env):
         try:
             attempt()
         except CultureError as error:
-            wrong.append(error)
-    return wrong
+            problems.append(error)
+    return problems
 
 
 def _attempts(config: IrcdConfig, path: Path, env: Mapping[str, str]) -> Iterator[Callable[[], object]]:
@@ -35,12 +38,16 @@ def _attempts(config: IrcdConfig, path: Path, env: Mapping[str, str]) -> Iterato
     if any(parse_endpoint(each).carrier.is_websocket for each in config.listen):
         yield find_websocket
     if config.oidc.is_used:
-        yield partial(Tokens, config.oidc)
+        yield partial(TokenVerifier, config.oidc)
     for skill in config.skills:
         yield partial(find_skill, skill)
+    for name in config.accounts.authenticators:
+        if name not in AUTHENTICATORS:
+            yield partial(find_authenticator, name)
     yield partial(_check_links, config, path)
+    yield partial(_check_secrets, config, _with_credentials(path, env))
     if config.state_dir or path.parent != paths.SYSTEM_CONFIG:
-        # Otherwise systemd makes it.
+        # Otherwise systemd creates it.
         yield partial(_check_state_dir, paths.state_dir(config.state_dir, env))
 
 
@@ -54,7 +61,7 @@ def _credentials(config: IrcdConfig) -> list[str]:
 
 
 def _with_credentials(path: Path, env: Mapping[str, str]) -> Mapping[str, str]:
-    """Outside of the service, those of the system are where systemd would take them from."""
+    """Return the environment with the directory from which systemd loads credentials."""
     if path.parent != paths.SYSTEM_CONFIG:
         return env
     return {"CREDENTIALS_DIRECTORY": str(paths.SYSTEM_CONFIG / "credentials"), **env}
@@ -70,8 +77,17 @@ def _check_links(config: IrcdConfig, path: Path) -> None:
             raise ConfigError([Problem(str(path), what)])
 
 
+def _check_secrets(config: IrcdConfig, env: Mapping[str, str]) -> None:
+    """Check that the secrets of links differ, as far as they can be read."""
+    secrets = {}
+    for link in config.links:
+        with contextlib.suppress(ConfigError):
+            secrets[link.name] = read_credential(link.secret_credential, env)
+    check_secrets(secrets)
+
+
 def _check_state_dir(path: Path) -> None:
-    """Whether it is there, or could be made."""
+    """Check that the directory exists or can be created."""
     there = next(each for each in (path, *path.parents) if os.path.exists(each))
     if there.is_dir() and (there == path or os.access(there, os.W_OK | os.X_OK)):
         return

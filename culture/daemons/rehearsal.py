@@ -1,4 +1,4 @@
-"""culture-rehearsal: a scripted model on loopback, in the place of the real one."""
+"""The entry point of culture-rehearsal, a scripted model on the loopback interface."""
 
 import argparse
 import asyncio
@@ -13,9 +13,9 @@ from culture import errors
 from culture.commandline import Parser, daemon_parser
 from culture.config.address import TcpAddress
 from culture.errors import CultureError
-from culture.net.listeners import open_listener
+from culture.net.listen.listeners import open_listener
 from culture.rehearsal.script import DEFAULT, Script, load_script
-from culture.rehearsal.server import Asked, Server
+from culture.rehearsal.server import ReceivedRequest, RehearsalServer
 from culture.systemd.journal import fields, log_to_journal_or_terminal
 from culture.systemd.notify import Notifier, keep_alive, watchdog_interval_s
 from culture.systemd.sockets import passed_sockets
@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def main() -> None:
+    """Run culture-rehearsal and exit with its status."""
     sys.exit(errors.run(PROGRAM, _main))
 
 
@@ -42,7 +43,7 @@ def _main() -> int:
 
 async def _serve(path: Path, script: Script, listeners: list[socket.socket]) -> None:
     loop, stop, notifier = asyncio.get_running_loop(), asyncio.Event(), Notifier(os.environ)
-    async with Server(script, on_asked=_tell) as server, asyncio.TaskGroup() as tasks:
+    async with RehearsalServer(script, on_asked=_tell) as server, asyncio.TaskGroup() as tasks:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         loop.add_signal_handler(signal.SIGHUP, _reload, server, path, notifier)
@@ -57,21 +58,21 @@ async def _serve(path: Path, script: Script, listeners: list[socket.socket]) -> 
         watchdog.cancel()
 
 
-def _reload(server: Server, path: Path, notifier: Notifier) -> None:
+def _reload(server: RehearsalServer, path: Path, notifier: Notifier) -> None:
     notifier.reloading()
     try:
         server.play(load_script(path))
         log.info("reloaded '%s'", path)
     except CultureError as error:
-        log.warning("the script stays as it was: %s", error)
+        log.warning("keeping the old script: %s", error)
     notifier.ready(_status(path))
 
 
-def _tell(asked: Asked) -> None:
+def _tell(asked: ReceivedRequest) -> None:
     if asked.is_aside:
         log.debug("answered what the CLI asked on the side")
     elif asked.answer.rule is None:
-        log.warning("no rule of the script answers; the reply says so")
+        log.warning("no rule of the script matches; the reply says so")
     else:
         log.info("rule '%s' answers", asked.answer.rule)
 
@@ -92,15 +93,27 @@ def _port(text: str) -> int:
 
 
 def _parser() -> Parser:
-    parser = daemon_parser(PROGRAM, "A scripted model, for rehearsals without a key and without spending.")
+    parser = daemon_parser(PROGRAM, "Serve a scripted model, which needs no key and costs nothing.")
     parser.add_argument(
-        "--script", type=Path, metavar="FILE", default=DEFAULT, help="default: one that answers on IRC"
+        "--script",
+        type=Path,
+        metavar="FILE",
+        default=DEFAULT,
+        help="Script to play (default: answer on IRC)",
     )
-    parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1; nobody is asked for a key")
     parser.add_argument(
-        "--port", type=_port, default=8645, metavar="N", help="default: 8645; 0: any that is free"
+        "--host",
+        default="127.0.0.1",
+        help="Address to listen on (default: 127.0.0.1)",
     )
-    parser.add_argument("--check", action="store_true", help="validate the script and exit")
+    parser.add_argument(
+        "--port",
+        type=_port,
+        default=8645,
+        metavar="N",
+        help="Port, or 0 for a free one (default: 8645)",
+    )
+    parser.add_argument("--check", action="store_true", help="Check the script and exit")
     return parser
 
 

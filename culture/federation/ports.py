@@ -1,4 +1,4 @@
-"""What the mesh needs of the host it runs on, and the plain values that it is given and hands out."""
+"""The interfaces that the mesh needs of its host, and the values that pass through them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,144 +6,153 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from culture.names import Folded
-from culture.protocol.happening import Happening
+from culture.protocol.event_record import EventRecord
 
+# A version vector: by generation, the highest event number.
 Levels = Mapping[int, int]
-"""By generation, the highest number."""
+# Precedes a host's name: the scope of direct messages to that host.
 DIRECT: Final = ">"
-"""In front of a host, the scope of direct messages that go to it."""
 
 
-class Host(Protocol):
-    """The IRC server of this host, as the mesh sees it. Every origin is named; none is this host."""
+class LocalServer(Protocol):
+    """The IRC server of this host. An origin is the name of a host, not empty for this one."""
 
     def snapshot(self, origin: str, channels: frozenset[Folded] | None) -> Sequence[str]:
-        """What is known of an origin's users and of the channels they are in, with stamps.
+        """Return the users of an origin, which may be this host, and the channels with their stamps.
 
-        Also of this host itself. Of some channels only, or of all that are not local. One line each, without
-        line feeds.
+        It covers the given channels, or all that are not local. Lines have no line feeds.
         """
         ...
 
-    def take_snapshot(self, origin: str, lines: Sequence[str], channels: frozenset[Folded] | None) -> None:
-        """This is what is to be known of the origin: differences are told to clients, and not recorded."""
+    def apply_snapshot(self, origin: str, lines: Sequence[str], channels: frozenset[Folded] | None) -> None:
+        """Replace the known state of an origin; clients get the differences, which are not recorded."""
         ...
 
-    def take(self, happening: Happening, *, is_replayed: bool) -> None:
-        """Something new: record it as it is (origin, number and scope too), apply it, deliver it.
+    def apply_event(self, event: EventRecord, *, is_replayed: bool) -> None:
+        """Record an event with its origin, number and scope, apply it and deliver it.
 
-        What is replayed need change nothing that a snapshot tells: one follows it.
+        A replayed event need not change the state, because a snapshot follows.
         """
         ...
 
-    def write_down(self, happening: Happening) -> None:
-        """It is over, and only recorded. With an empty origin it happened here, and was lost."""
+    def record_event(self, event: EventRecord) -> None:
+        """Record a past event. With an empty origin it is an event of this host that was lost."""
         ...
 
-    def lost(self, origins: Sequence[str], between: tuple[str, str]) -> None:
-        """Their users quit, since the link between these two hosts is gone."""
+    def remove_users_of(self, origins: Sequence[str], between: tuple[str, str]) -> None:
+        """Show the users of these hosts as quit, because the link between two hosts is gone."""
         ...
 
-    def shown(self) -> Sequence[str]:
-        """The other hosts whose users are known now."""
+    def known_hosts(self) -> Sequence[str]:
+        """Return the other hosts whose users are known now."""
         ...
 
     def begin_generation(self, generation: int) -> None:
-        """The next event gets the first number of this generation: others know of later ones than ours."""
+        """Number the next event as the first of this generation, because peers know a later one than ours."""
         ...
 
 
 class ReadRequest(NamedTuple):
-    """What is to be read from history: so many events of an origin, in the order of their numbers."""
+    """A request to read events of an origin from history, in the order of their numbers."""
 
+    # Empty: this host.
     origin: str
-    """Empty: this host."""
+    # Only events after these numbers; of a generation that is missing here, all events.
     after: Levels
-    """Of each generation only what is behind this number; of one that is not here, everything."""
+    # Only events of these channels; None: of all.
     channels: frozenset[Folded] | None = None
-    """Only of these; None: of all."""
+    # Only direct messages to this host; None: no direct messages.
     to: str | None = None
-    """Direct messages to this host, and nothing else; None: no direct messages."""
     most: int = 512
 
 
-class Log(Protocol):
-    """History, as the mesh sees it. What never leaves a host (`is_local`) is in neither answer."""
+class EventLog(Protocol):
+    """The stored history, without events that never leave a host (`is_local`)."""
 
     def holdings(self) -> Mapping[str, Mapping[str, Levels]]:
-        """Of each origin (empty: this host), by scope (`Happening.scope`, `DIRECT`). Asked at the start."""
+        """Return the levels by origin (empty: this host) and scope. The mesh calls it once, at the start."""
         ...
 
-    def read(self, request: ReadRequest) -> Sequence[Happening]:
-        """All that was committed before the call is in it. May take long: it runs in a thread."""
+    def read(self, request: ReadRequest) -> Sequence[EventRecord]:
+        """Return events that were committed before the call. It may be slow, so it runs in a thread."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another host that may be linked to this one, as it is configured."""
+    """A host that this one may link to, as configured."""
 
     name: str
     secret: str
+    # The channels that the link is limited to; None: no limit.
     channels: frozenset[Folded] | None = None
-    """What the link is limited to; None: nothing."""
+    # An operator can make us connect to it.
     has_address: bool = False
-    """We can connect to it when somebody asks for that."""
+    # We connect to it without being asked.
     is_dialed: bool = False
-    """We connect to it by ourselves."""
+    # The networks that it may connect from, or `unix`. Empty: any.
     accept_from: tuple[str, ...] = ()
-    """The networks that it may come from, or `unix`. Empty: any."""
+    # The fingerprint of the certificate that it has to present when it connects.
     accept_fingerprint: str = ""
-    """The certificate that it has to show when it comes."""
+    # Whether the secret itself is sent and accepted by PASS.
+    plain_secret: bool = False
+    # The hosts that it may report besides itself. None: those whose own records say that it leads to them.
+    leads_to: frozenset[str] | None = None
 
 
 class Caller(NamedTuple):
-    """Where a connection came from."""
+    """The address and certificate of an incoming connection."""
 
+    # An IP address, or `unix`.
     address: str
-    """An IP address, or `unix`."""
+    # SHA-256 of the certificate that it presented.
     fingerprint: str = ""
-    """SHA-256 of the certificate that it showed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class MeshSettings:
+    """Times and sizes of the mesh."""
+
     split_after_s: float = 5.0
     ping_interval_s: float = 5.0
     ping_timeout_s: float = 10.0
+    # How long a handshake may take.
     handshake_s: float = 10.0
-    """How long a link may take to be up."""
-    dial_most_s: float = 60.0
-    """The longest pause between two attempts to connect."""
+    # The longest pause between two attempts to connect.
+    dial_max_pause_s: float = 60.0
+    # Direct messages that are not acknowledged for so long are sent again.
     retry_s: float = 3.0
-    """After so long without an answer a direct message is seen to again."""
+    # A clock difference above this is reported.
     skew_s: float = 5.0
-    """Clocks that are further apart are warned about."""
+    # With more unsent bytes than this, a link gets no more events until it has caught up.
     congested_bytes: int = 512 * 1024
-    """With so much unsent, a link is given no more of what history can tell it later."""
+    # How many events are read from history at a time.
     chunk_events: int = 512
-    """How many are read from history at a time."""
+    # Whether our own past events are accepted from peers without a proof.
+    believe_past: bool = False
+    # How many events of each origin are kept in memory, for peers that were away for a moment.
     recent_events: int = 1024
-    """How many of each origin are in memory, for who was away for a moment."""
 
 
-DEFAULTS: Final = Settings()
+DEFAULT_SETTINGS: Final = MeshSettings()
 
 
-class NoteKind(StrEnum):
-    """What operators may look for in the journal."""
+class MeshNoteKind(StrEnum):
+    """The kinds of notes, by which operators search the journal."""
 
     LINKED = "linked"
     UNLINKED = "unlinked"
     REFUSED = "refused"
+    # A peer violated the protocol, and its link was closed.
     BROKEN = "broken"
-    """A peer said what it may not say, and was hung up on."""
     SKEWED = "skewed"
     SPLIT = "split"
 
 
-class Note(NamedTuple):
-    kind: NoteKind
+class MeshNote(NamedTuple):
+    """A note for the journal."""
+
+    kind: MeshNoteKind
+    # The name of the other host, as far as it is known.
     peer: str
-    """The name of the other host, as far as it is known."""
     text: str

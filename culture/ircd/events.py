@@ -1,18 +1,19 @@
-"""What happened, as everyone learns it: the values that `Ircd.publish` takes."""
+"""The events of the server: messages and changes, which `Ircd.publish` takes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from culture.ircd.channel import Channel, Status, Topic
-from culture.ircd.user import User
+from culture.ircd.model.channel import Channel, Status, Topic
+from culture.ircd.model.user import User
 from culture.protocol.multiline import Fragment
+from culture.protocol.parties import Party
 
 SpeechCommand = Literal["PRIVMSG", "NOTICE", "TAGMSG"]
 
 
 class Said(NamedTuple):
-    """A message to a channel, or to one user. A tuple: a frozen dataclass takes thrice as long to make."""
+    """A message to a channel or a user. A tuple: a frozen dataclass takes three times as long to make."""
 
     sender: User
     command: SpeechCommand
@@ -20,20 +21,24 @@ class Said(NamedTuple):
     text: str
     tags: Mapping[str, str]
     mentioned: tuple[User, ...] = ()
+    # The lowest status of members who get the message; None for all members.
     to: Status | None = None
-    """In a channel, for those who stand as high as that; for all where there is none."""
+    # The lines of a multiline message as they were sent, for clients without multiline.
     fragments: tuple[Fragment, ...] = ()
-    """How a text of several lines was sent, which is how those read it who cannot read it whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
+    """A user joined a channel."""
+
     user: User
     channel: Channel
 
 
 @dataclass(frozen=True, slots=True)
 class Parted:
+    """A user left a channel."""
+
     user: User
     channel: Channel
     reason: str
@@ -41,6 +46,8 @@ class Parted:
 
 @dataclass(frozen=True, slots=True)
 class Kicked:
+    """A user kicked another from a channel."""
+
     user: User
     channel: Channel
     kicked: User
@@ -49,6 +56,8 @@ class Kicked:
 
 @dataclass(frozen=True, slots=True)
 class Invited:
+    """A user invited another to a channel."""
+
     user: User
     channel: Channel
     invited: User
@@ -56,29 +65,33 @@ class Invited:
 
 @dataclass(frozen=True, slots=True)
 class Quit:
+    """A user left the network."""
+
     user: User
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
+    """A user changed the nick."""
+
     user: User
     new_nick: str
 
 
 @dataclass(frozen=True, slots=True)
 class AwayChanged:
-    """Away with these words, or back with none."""
+    """A user is away with a message, or back if it is None."""
 
     user: User
     away: str | None
+    # The channel that a user who is away just joined; only its members are told.
     newcomer_to: Channel | None = None
-    """The channel that hears of it because the user, who is away, just joined."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountChanged:
-    """Logged in to this account, or out of it."""
+    """A user logged in to an account, or out if it is None."""
 
     user: User
     account: str | None
@@ -86,13 +99,15 @@ class AccountChanged:
 
 @dataclass(frozen=True, slots=True)
 class RealnameChanged:
+    """The realname of a user changed."""
+
     user: User
     realname: str
 
 
 @dataclass(frozen=True, slots=True)
 class HostChanged:
-    """A user is somebody else behind the nick, or comes from elsewhere."""
+    """The username or host of a user changed."""
 
     user: User
     username: str
@@ -101,6 +116,8 @@ class HostChanged:
 
 @dataclass(frozen=True, slots=True)
 class ChannelRenamed:
+    """A channel was renamed."""
+
     user: User
     channel: Channel
     new_name: str
@@ -109,6 +126,8 @@ class ChannelRenamed:
 
 @dataclass(frozen=True, slots=True)
 class TopicChanged:
+    """The topic of a channel changed."""
+
     user: User
     channel: Channel
     topic: Topic | None
@@ -116,7 +135,7 @@ class TopicChanged:
 
 @dataclass(frozen=True, slots=True)
 class ModesChanged:
-    """Changes that took effect, in the form of the wire: `+ov` and its parameters."""
+    """Channel modes changed, in the form of the wire: `+ov` and its parameters."""
 
     user: User
     channel: Channel
@@ -126,7 +145,7 @@ class ModesChanged:
 
 @dataclass(frozen=True, slots=True)
 class MetadataChanged:
-    """A key of a user or a channel has this value now, or none any more."""
+    """A metadata key of a user or channel was set, or removed if the value is None."""
 
     user: User
     target: User | Channel
@@ -136,31 +155,32 @@ class MetadataChanged:
 
 @dataclass(frozen=True, slots=True)
 class MarkerMoved:
-    """A user has read a channel, or what a nick said, up to this time."""
+    """A user moved the read marker of a channel or nick."""
 
     user: User
     target: str
     timestamp: str
+    # The host where the marker was moved.
     host: str
-    """Where it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A message was taken back, by who said it or by who looks after the channel."""
+    """A message was redacted by its sender or by a channel operator."""
 
     user: User
+    # None: the recipient is no longer online.
     target: Channel | User | None
-    """None: who it was written to is not here any more."""
     name: str
     msgid: str
     reason: str
-    ends: tuple[str, str] | None = None
-    """Of a direct message: who it is between, as `end_of` has it."""
+    # Of a direct message: the user who redacts it, and the other party.
+    ends: tuple[Party, Party] | None = None
+    # Of a direct message: the host of the recipient, if it is another one.
     host: str = ""
-    """Of a direct message: the host of who it was written to, where that is another one."""
 
 
+# Events that change the state of the network.
 Change = (
     Joined
     | Parted
@@ -179,6 +199,5 @@ Change = (
     | MarkerMoved
     | Redacted
 )
-"""What changes who is on the network, where, and as what."""
 
 Event = Said | Change

@@ -1,84 +1,66 @@
-"""Skills: services inside the server, without a nick, that learn what happens and answer commands.
+"""Skills: extensions inside the server that receive events and answer commands.
 
-A skill sees plain values and knows neither the server nor another skill. What it records it gets before
-anybody is told; what it watches it gets afterwards. Its commands run in a thread, so that whoever asks waits
-alone.
+A skill sees plain values and knows neither the server nor other skills. It commits events before they are
+delivered and observes them afterwards. Its commands run in a thread, so only the client that asked waits.
 """
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from culture.errors import CultureError
-from culture.ircd.bans import Guard
-from culture.ircd.user import User
-from culture.names import Folded, fold
+from culture.ircd.model.ban_lists import Guard
+from culture.names import Folded
 from culture.protocol.capabilities import Cap
-from culture.protocol.happening import Happening as Happening
+from culture.protocol.event_record import EventRecord as EventRecord
 from culture.protocol.line import NO_TAGS
 from culture.protocol.multiline import Fragment
-
-
-def end_of(user: User) -> str:
-    """By what one end of a direct message is known: the account, or the nick of who is not logged in.
-
-    An account is one of its host: somebody else may have one of the same name elsewhere.
-    """
-    return _end(user.nick, user.account, user.server)
-
-
-@functools.lru_cache(maxsize=4096)
-def _end(nick: str, account: str | None, server: str) -> str:
-    """Remembered: every direct message asks it of both."""
-    if account is None:
-        return f"nick:{fold(nick)}"
-    return f"account:{fold(account)}" + (f"@{server}" if server else "")
+from culture.protocol.parties import Party
 
 
 class Membership(NamedTuple):
+    # What was said under its name before was said in another channel.
     channel_since: float
-    """What was said under its name before was said in another channel."""
+    # Of `@%+` those who they are written to as: `@#ops` reaches its operators.
     signs: str
-    """Of `@%+` those who they are written to as: `@#ops` reaches its operators."""
 
 
 class Named(NamedTuple):
     nick: str
-    end: str
-    """What `end_of` says."""
+    party: Party
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who sent a command, as things were when it was sent."""
+    """The user who sent a command, as of the moment of sending."""
 
     nick: str
     account: str | None
-    ends: tuple[str, ...]
-    """All that `end_of` says, or would say without the account."""
-    named_at: float
-    """Since when this nick is theirs."""
+    # Whom they can be shown to be: what these said and were told is theirs. A nick proves nothing.
+    parties: tuple[Party, ...]
     caps: frozenset[str] = frozenset()
+    # Those that they are in.
     channels: Mapping[Folded, Membership] = field(default_factory=dict)
-    """Those that they are in."""
+    # All channels of the network that are secret, keyed or for invited people only.
     closed: frozenset[Folded] = frozenset()
-    """All channels of the network that are secret, keyed or for invited people only."""
-    nicks_are_owned: bool = True
-    """Whether nobody else can take their nick when they are gone."""
+    # Those of the network whom the command names.
     named: Mapping[Folded, Named] = field(default_factory=dict)
-    """Those of the network whom the command names."""
+    # `nick!user@host`.
     mask: str = ""
-    """`nick!user@host`."""
+    # All channels of the network that keep somebody out by what they are.
     guarded: Mapping[Folded, Guard] = field(default_factory=dict)
-    """All channels of the network that keep somebody out by what they are."""
+
+    # Whether channels can be read by their members alone, also those that anybody may join.
+    is_for_members: bool = False
 
     def is_kept_from(self, key: Folded) -> bool:
-        """Whether what was said in a channel is only for others. Its members always may read it."""
+        """Return whether the user may not read the history of a channel. Members always may."""
         if key in self.channels:
             return False
+        if self.is_for_members:
+            return True
         guard = self.guarded.get(key)
-        return key in self.closed or (guard is not None and guard.keeps_out(self.mask, self.account))
+        return key in self.closed or (guard is not None and guard.excludes(self.mask, self.account))
 
 
 class Reply(NamedTuple):
@@ -86,17 +68,17 @@ class Reply(NamedTuple):
 
     command: str
     params: tuple[str, ...] = ()
+    # Empty: the server.
     source: str = ""
-    """Empty: the server."""
+    # Without it, the time of the answer.
     at: float | None = None
-    """Without it, the time of the answer."""
     id: str = ""
     account: str | None = None
     tags: Mapping[str, str] = NO_TAGS
+    # Whether the last parameter is text, and not one more word.
     trailing: bool = True
-    """Whether the last parameter is text, and not one more word."""
+    # The text, where it has several lines; it is no parameter then.
     fragments: tuple[Fragment, ...] = ()
-    """The text, where it has several lines; it is no parameter then."""
 
 
 class ReplyBatch(NamedTuple):
@@ -105,89 +87,90 @@ class ReplyBatch(NamedTuple):
     type: str
     params: tuple[str, ...]
     replies: Sequence[Reply]
+    # On the line that opens it.
     tag: str = ""
-    """On the line that opens it."""
 
 
 Replies = Sequence[Reply | ReplyBatch]
 
 
 class Found(NamedTuple):
-    """A message that somebody remembers."""
+    """A message that a skill found."""
 
-    by: str
-    """`end_of` who said it."""
+    by: Party
     at: float
-    ends: tuple[str, str] | None = None
-    """Of a direct message."""
+    # Of a direct message: who it is between.
+    ends: tuple[Party, Party] | None = None
 
 
 class Remembered(NamedTuple):
-    """What a skill knows of accounts from before the server started, by their folded names."""
+    """Data of accounts from before the server started, by folded account name."""
 
+    # How far they read: timestamps by folded channel or nick.
     markers: Mapping[Folded, Mapping[str, str]] = {}
-    """How far they read: timestamps by folded channel or nick."""
+    # What they publish of themselves, by key.
     metadata: Mapping[Folded, Mapping[str, str]] = {}
-    """What they publish of themselves, by key."""
 
 
 class NotRecordedError(CultureError):
-    """What happened could not be written down, so nobody may be told of it."""
+    """Events could not be committed, so they must not be delivered."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkillCommand:
+    # Runs in a thread, several at a time. May take long, and may raise `culture.ircd.failures.Failure`.
     answer: Callable[[Asker, Sequence[str]], Replies]
-    """Runs in a thread, several at a time. May take long, and may raise `culture.ircd.failures.Failure`."""
+    # How many it needs at least.
     params: int = 0
-    """How many it needs at least."""
+    # What HELP tells of it, a line each; nothing where only programs send it.
+    help: Sequence[str] = ()
 
 
 class Skill:
-    """What a skill is made of. One that needs only some of it leaves the rest as it is."""
+    """Base class of skills. A skill overrides the attributes and hooks that it needs."""
 
     name: str = ""
+    # The commands whose happenings `commit` gets, before anybody is told.
     records: frozenset[str] = frozenset()
-    """The commands whose happenings `commit` gets, before anybody is told."""
+    # The commands whose happenings `observe` gets, after everybody was told.
     wants: frozenset[str] = frozenset()
-    """The commands whose happenings `observe` gets, after everybody was told."""
     commands: Mapping[str, SkillCommand] = {}
+    # The capabilities that are offered because this skill is there.
     caps: frozenset[Cap] = frozenset()
-    """The capabilities that are offered because this skill is there."""
+    # What RPL_ISUPPORT says because of it.
     tokens: Sequence[str] = ()
-    """What RPL_ISUPPORT says because of it."""
 
     def start(self) -> None:
-        """The server starts: for the threads of the skill."""
+        """Start the threads of the skill. Called when the server starts."""
 
     def remembered(self) -> Remembered:
-        """Asked once, when the server starts."""
+        """Return stored account data. Called once, when the server starts."""
         return Remembered()
 
     def begin_generation(self, least: int) -> int:
         """The generation of the numbers from now on: no less than this, and later than any that was used."""
         return least
 
-    def commit(self, happened: Sequence[Happening]) -> None:
-        """All that happened since the last time, mostly in one turn. If it raises, nothing is delivered."""
+    def commit(self, happened: Sequence[EventRecord]) -> None:
+        """Store the events since the last call. If this raises, they are not delivered."""
 
-    def observe(self, happened: Sequence[Happening]) -> None:
-        """Must be quick: the server waits. What takes long belongs in a thread of the skill."""
+    def observe(self, happened: Sequence[EventRecord]) -> None:
+        """Receive delivered events. The server waits, so slow work belongs in a thread of the skill."""
 
     def find(self, asker: Asker, target: str, msgid: str) -> Found | None:
-        """A message that was said there, if the asker may read it. Runs in a thread, as commands do."""
+        """Return a message of a target if the asker may read it. Runs in a thread, as commands do."""
         return None
 
     def is_alive(self) -> bool:
-        """Whether its threads still work. Asked often; when one says no, the watchdog ends the server."""
+        """Return whether the threads of the skill work. If not, the watchdog restarts the server."""
         return True
 
     def close(self) -> None:
-        """The server stops."""
+        """Release all resources. Called when the server stops."""
 
 
 class Skills:
-    """All skills of a server. One that raises is reported and stepped over."""
+    """All skills of a server. A skill that raises is reported and skipped."""
 
     def __init__(
         self,
@@ -198,8 +181,8 @@ class Skills:
         self._report = report
         self._recorders = [skill for skill in self._skills if skill.records]
         self._watchers = [skill for skill in self._skills if skill.wants]
+        # The commands of which somebody wants to know; of others no happening need be made.
         self.wanted = frozenset().union(*(skill.records | skill.wants for skill in self._skills))
-        """The commands of which somebody wants to know; of others no happening need be made."""
         self.commands: dict[str, SkillCommand] = {}
         self.caps: frozenset[Cap] = frozenset().union(*(skill.caps for skill in self._skills))
         self.tokens = tuple(token for skill in self._skills for token in skill.tokens)
@@ -212,21 +195,21 @@ class Skills:
     def wants(self, command: str) -> bool:
         return command in self.wanted
 
-    def wanted_of(self, happened: Sequence[Happening]) -> Sequence[Happening]:
-        """Less what only other hosts want to know."""
+    def wanted_of(self, happened: Sequence[EventRecord]) -> Sequence[EventRecord]:
+        """Return the events that skills want, without those for links only."""
         return _only(happened, _commands(happened), self.wanted)
 
     def remembered(self) -> Iterable[Remembered]:
         return [skill.remembered() for skill in self._skills]
 
     def begin_generation(self, least: int) -> int:
-        """As every skill that remembers numbers agrees to."""
+        """Return a generation that is later than any that a skill has stored."""
         for skill in self._skills:
             least = skill.begin_generation(least)
         return least
 
-    def commit(self, happened: Sequence[Happening]) -> None:
-        """Raises NotRecordedError if one of them could not: then nothing of it may be told."""
+    def commit(self, happened: Sequence[EventRecord]) -> None:
+        """Commit events to all skills that record them. Raises NotRecordedError if one fails."""
         present = _commands(happened)
         for skill in self._recorders:
             try:
@@ -238,7 +221,7 @@ class Skills:
                 self._report(skill.name, error)
                 raise NotRecordedError(f"skill '{skill.name}' failed") from error
 
-    def observe(self, happened: Sequence[Happening]) -> None:
+    def observe(self, happened: Sequence[EventRecord]) -> None:
         present = _commands(happened)
         for skill in self._watchers:
             try:
@@ -248,7 +231,7 @@ class Skills:
                 self._report(skill.name, error)
 
     def find(self, asker: Asker, target: str, msgid: str) -> Found | None:
-        """As the first skill has it that remembers it."""
+        """Return a message from the first skill that has it."""
         found = (skill.find(asker, target, msgid) for skill in self._skills)
         return next((each for each in found if each is not None), None)
 
@@ -273,12 +256,14 @@ class Skills:
 NO_SKILLS: Final = Skills()
 
 
-def _commands(happened: Sequence[Happening]) -> set[str]:
+def _commands(happened: Sequence[EventRecord]) -> set[str]:
     """Mostly that is PRIVMSG and nothing else. By its place a field is found in half the time."""
     return {each[2] for each in happened}
 
 
-def _only(happened: Sequence[Happening], present: set[str], commands: frozenset[str]) -> Sequence[Happening]:
+def _only(
+    happened: Sequence[EventRecord], present: set[str], commands: frozenset[str]
+) -> Sequence[EventRecord]:
     if present <= commands:
         return happened
     return [each for each in happened if each.command in commands] if present & commands else ()

@@ -1,4 +1,4 @@
-"""What went over a socket, as the kernel counts it: for each client, also across restarts, at no cost."""
+"""Read traffic counters of a connection from the kernel, which keeps them even across server restarts."""
 
 import asyncio
 import socket
@@ -6,12 +6,12 @@ import struct
 
 from culture.ircd.traffic import Traffic
 
+# Of `struct tcp_info` (linux/tcp.h): bytes_acked, bytes_received, data_segs_in and data_segs_out.
 _TCP_INFO = struct.Struct("=120x Q Q 16x I I")
-"""Of `struct tcp_info` (linux/tcp.h): bytes_acked, bytes_received, data_segs_in and data_segs_out."""
 
 
 def traffic_of(transport: asyncio.Transport) -> Traffic:
-    """Of a unix socket the kernel counts nothing."""
+    """Return the traffic of a connection; a Unix socket has no counters in the kernel."""
     waiting = transport.get_write_buffer_size()
     sock: socket.socket | None = transport.get_extra_info("socket")
     if sock is None or sock.family == socket.AF_UNIX or transport.is_closing():

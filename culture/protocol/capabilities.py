@@ -4,77 +4,79 @@ from enum import StrEnum
 
 
 class Cap(StrEnum):
+    """A capability by its name in `CAP LS`."""
+
+    # Somebody in a shared channel logs in or out.
     ACCOUNT_NOTIFY = "account-notify"
-    """Somebody in a shared channel logs in or out."""
+    # `REGISTER` and `VERIFY` create an account, also before registration; offered if `accounts.registration`.
     ACCOUNT_REGISTRATION = "draft/account-registration"
-    """Making an account; offered where `accounts.registration` is set, also before registration."""
+    # The account of the sender on every message.
     ACCOUNT_TAG = "account-tag"
-    """The account of who speaks."""
+    # Somebody in a shared channel goes away or comes back.
     AWAY_NOTIFY = "away-notify"
-    """Somebody in a shared channel goes away or comes back."""
+    # Groups of lines that belong together.
     BATCH = "batch"
-    """Lines that belong together."""
+    # Implied by `CAP LS 302`.
     CAP_NOTIFY = "cap-notify"
-    """Implied by `CAP LS 302`."""
+    # A channel gets another name; clients without it see a `PART` and a `JOIN`.
     CHANNEL_RENAME = "draft/channel-rename"
-    """A channel gets another name; without it one leaves and joins again."""
+    # `CHATHISTORY`, with the tag `draft/chathistory-end` on the last page; offered with the skill `history`,
+    # as `draft/event-playback` and `draft/message-redaction`.
     CHATHISTORY = "draft/chathistory"
-    """`CHATHISTORY`, with the tag `draft/chathistory-end` on the last page; offered with the skill `history`,
-    as `draft/event-playback` and `draft/message-redaction`."""
+    # Somebody's user or host name changes; clients without it see a `QUIT` and a `JOIN`.
     CHGHOST = "chghost"
-    """Somebody's user or host name changes; without it they are seen to leave and come back."""
+    # One's own messages come back as others see them.
     ECHO_MESSAGE = "echo-message"
-    """What one says comes back as others see it."""
+    # Joins, parts, modes and other events in the replies of `CHATHISTORY`.
     EVENT_PLAYBACK = "draft/event-playback"
-    """Joins, parts, modes and the like in what `CHATHISTORY` answers."""
+    # `ISUPPORT` also before registration; its reply is a batch if the client has `batch`.
     EXTENDED_ISUPPORT = "draft/extended-isupport"
-    """`ISUPPORT` also before registration, and what it tells in a batch where the client knows batches."""
+    # Account and real name of a user who joins.
     EXTENDED_JOIN = "extended-join"
-    """Account and real name of who joins."""
+    # `away-notify`, `account-notify`, `chghost` and `setname` also for the nicks that one monitors.
     EXTENDED_MONITOR = "extended-monitor"
-    """`away-notify`, `account-notify`, `chghost` and `setname` also for the nicks that one monitors."""
+    # Invitations to a channel one is in.
     INVITE_NOTIFY = "invite-notify"
-    """Invitations to a channel one is in."""
+    # The label of a command on its reply.
     LABELED_RESPONSE = "labeled-response"
-    """Which command an answer answers."""
+    # `REDACT`, and notice of redacted messages.
     MESSAGE_REDACTION = "draft/message-redaction"
-    """`REDACT`, and messages that somebody took back."""
+    # Msgid, client-only tags, `TAGMSG`, and the tag for mentions.
     MESSAGE_TAGS = "message-tags"
-    """Msgid, client-only tags, TAGMSG, and the tag for mentions."""
-    METADATA = "draft/metadata-2"
-    """What users and channels publish of themselves under keys that one subscribed to; `METADATA` also before
-    registration."""
+    # `METADATA`, also before registration, and changes of the keys that one subscribed to. The value has the
+    # limits (`limits.metadata_*`).
+    METADATA = "draft/metadata-3"
+    # The former name of `draft/metadata-3`; a client may not request both.
+    METADATA_2 = "draft/metadata-2"
+    # Messages of several lines; the value has the limits in bytes and lines. Clients without it get single
+    # lines.
     MULTILINE = "draft/multiline"
-    """Messages of several lines; the value tells how many bytes and lines (`limits`); readers without it get
-    them line by line."""
+    # All of a member's prefixes in NAMES, WHO and WHOIS.
     MULTI_PREFIX = "multi-prefix"
-    """All of a member's prefixes in NAMES, WHO and WHOIS."""
+    # No NAMES on `JOIN` unless asked for.
     NO_IMPLICIT_NAMES = "no-implicit-names"
-    """No NAMES on `JOIN` unless asked for."""
+    # No NAMES on `JOIN` unless asked for.
     NO_IMPLICIT_NAMES_DRAFT = "draft/no-implicit-names"
-    """No NAMES on `JOIN` unless asked for."""
+    # `AWAY` before registration.
     PRE_AWAY = "draft/pre-away"
-    """`AWAY` before registration."""
+    # Read markers: sent on `JOIN`, on login, and when another connection of the account moves one.
     READ_MARKER = "draft/read-marker"
-    """How far one has read: told on `JOIN`, on login, and when another connection of the account moves it."""
+    # `RELAYMSG`; the value is the separator in relayed nicks; the tag `draft/relaymsg` has the nick of the
+    # bridge.
     RELAYMSG = "draft/relaymsg"
-    """`RELAYMSG`; the value is what a relayed nick has and no other; the tag `draft/relaymsg` tells who
-    relayed."""
+    # Login by `PLAIN`, `SCRAM-SHA-256`, `EXTERNAL` (a client certificate, if `tls.client_certificates` is
+    # set) or `OAUTHBEARER` (if `oidc` is set), as far as `accounts.authenticators` allows.
     SASL = "sasl"
-    """Logging in by `PLAIN`, `SCRAM-SHA-256`, `EXTERNAL` (a client certificate) where
-    `tls.client_certificates` is set, or `OAUTHBEARER` where `oidc` is; those that
-    `accounts.authenticators` asks for."""
+    # A time tag on every line.
     SERVER_TIME = "server-time"
-    """A time tag on every line."""
+    # Somebody changes their real name.
     SETNAME = "setname"
-    """Somebody changes their real name."""
+    # `FAIL`, `WARN` and `NOTE` for errors without a numeric.
     STANDARD_REPLIES = "standard-replies"
-    """FAIL for what no numeric says."""
+    # The TLS port and how long to use only TLS; shown by `CAP LS 302` if configured, and cannot be requested.
     STS = "sts"
-    """Told with CAP 302, never asked for: where to come by TLS, and for how long to use nothing else; if
-    configured."""
+    # `nick!user@host` in `NAMES`.
     USERHOST_IN_NAMES = "userhost-in-names"
-    """Whole masks in NAMES."""
 
 
 CAPS: frozenset[str] = frozenset(Cap)

@@ -1,4 +1,4 @@
-"""CTCP: what clients ask each other between two bytes 1, and what somebody does (`/me`)."""
+"""Recognise CTCP messages, which are wrapped in bytes 0x01."""
 
 from typing import Final
 
@@ -7,5 +7,5 @@ ACTION: Final = f"{_MARK}ACTION "
 
 
 def is_request(text: str) -> bool:
-    """Whether it is for a program, or from one: a person reads what somebody does, and nothing else of it."""
+    """Return whether a text is a CTCP request or reply between programs; ACTION (`/me`) is for people."""
     return text.startswith(_MARK) and not text.startswith(ACTION)

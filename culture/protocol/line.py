@@ -1,4 +1,4 @@
-"""One line on the wire: tags, source, command and parameters."""
+"""Parse and format IRC lines: tags, source, command and parameters."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -13,6 +13,8 @@ class MalformedLine(ValueError):
 
 
 class Line(NamedTuple):
+    """One parsed line; the command is in upper case."""
+
     command: str
     params: tuple[str, ...] = ()
     source: str = ""
@@ -20,21 +22,21 @@ class Line(NamedTuple):
 
     @property
     def nick(self) -> str:
-        """The nick, or the server name, that the line comes from."""
+        """Return the nick or server name in the source."""
         return self.source.partition("!")[0]
 
     def param(self, index: int) -> str:
-        """A parameter, or nothing where the line has fewer."""
+        """Return the parameter at this index, or an empty string if the line has fewer."""
         return self.params[index] if index < len(self.params) else ""
 
 
 def parse_line(text: str) -> Line:
-    """Reads one line without its end. The command comes back in upper case."""
+    """Parse one line without its CR LF. Raise MalformedLine if it does not follow the grammar."""
     tags: Mapping[str, str] = NO_TAGS
     source = ""
     if "\0" in text or "\r" in text:
         raise MalformedLine("NUL or CR inside a line")
-    # Most lines begin with their command.
+    # Most lines have neither tags nor a source.
     if text[:1] in "@: ":
         tags, source, text = _parse_front(text)
     head, colon, trailing = text.partition(" :")
@@ -46,7 +48,7 @@ def parse_line(text: str) -> Line:
         raise MalformedLine("no command")
     if colon:
         words.append(trailing)
-    # Letters of other scripts are nobody's command, and some have one of ours as their upper case.
+    # Leave other scripts alone: some of their letters become ASCII in upper case (dotless i becomes I).
     command = command.upper() if command.isascii() else command
     return _new_tuple(Line, (command, tuple(words[1:]), source, tags))
 
@@ -55,7 +57,7 @@ _new_tuple = tuple.__new__
 
 
 def _parse_front(text: str) -> tuple[Mapping[str, str], str, str]:
-    """Tags, source, and what follows them."""
+    """Return the tags, the source, and the rest of the line."""
     tags: Mapping[str, str] = NO_TAGS
     source = ""
     if text.startswith("@"):
@@ -70,7 +72,7 @@ def _parse_front(text: str) -> tuple[Mapping[str, str], str, str]:
 def format_line(
     command: str, *params: str, source: str = "", tags: Mapping[str, str] = NO_TAGS, trailing: bool = False
 ) -> str:
-    """Writes one line without its end. The last parameter gets a colon if it needs one, or if `trailing`."""
+    """Format one line without CR LF. The last parameter gets a colon if it needs one, or if `trailing`."""
     words = [f"@{format_tags(tags)}"] if tags else []
     if source:
         words.append(f":{source}")

@@ -1,4 +1,4 @@
-"""A message of several lines: one batch for readers with IRCv3 draft/multiline, and lines for the others."""
+"""Render messages of several lines: a batch for readers with IRCv3 draft/multiline, lines for others."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -13,15 +13,15 @@ CONCAT_TAG: Final = "draft/multiline-concat"
 
 
 class Fragment(NamedTuple):
-    """One line on the wire of a message that took several."""
+    """One line on the wire of a message that has several."""
 
     text: str
+    # It continues the previous fragment without a line break (draft/multiline-concat).
     is_joined: bool = False
-    """It goes on where the one before ended, without a line break between them."""
 
 
 def combine(fragments: Iterable[Fragment]) -> str:
-    """The message as it was meant."""
+    """Return the text of the message: its fragments with line feeds between them unless joined."""
     text = ""
     for number, fragment in enumerate(fragments):
         text += fragment.text if fragment.is_joined or not number else f"\n{fragment.text}"
@@ -29,14 +29,14 @@ def combine(fragments: Iterable[Fragment]) -> str:
 
 
 def composition(fragments: Sequence[Fragment]) -> str:
-    """In which lines a message was sent, as `5,+7`: their lengths. Empty where its line breaks tell."""
+    """Return the lengths of the fragments, as in `5,+7`, or nothing if the line breaks already tell them."""
     if len(fragments) > 1 and not any(fragment.is_joined for fragment in fragments):
         return ""
     return ",".join(f"{'+' if fragment.is_joined else ''}{len(fragment.text)}" for fragment in fragments)
 
 
 def decompose(text: str, lengths: str) -> tuple[Fragment, ...]:
-    """`combine` backwards; nothing if the composition is not one of this text."""
+    """Split a text into its fragments by their lengths; return nothing if they do not fit the text."""
     fragments: list[Fragment] = []
     start = 0
     for word in filter(None, lengths.split(",")):
@@ -51,7 +51,7 @@ def decompose(text: str, lengths: str) -> tuple[Fragment, ...]:
 
 
 class RenderedLines:
-    """The lines of one message. `head` is what stands in front of each text: `:mask PRIVMSG #ops :`."""
+    """The lines of one message. `head` precedes the text in each of them: `:mask PRIVMSG #ops :`."""
 
     __slots__ = ("_closing", "_fragments", "_head", "_later", "_opening")
 
@@ -69,10 +69,11 @@ class RenderedLines:
         self._closing = f"{source} BATCH -{msgid}".encode() + CRLF
         self._head = head
         self._fragments = fragments
-        # One message calls somebody once.
+        # Only the first line carries the mentions, so that each user is mentioned once.
         self._later = {tag: value for tag, value in tags.items() if tag != MENTIONS_TAG}
 
     def form(self, form: Form) -> bytes:
+        """Return the bytes for readers of this form: a batch, or one line per fragment with text."""
         if form & MULTILINE:
             return b"".join([self._opening.form(form), *map(self._inside, self._fragments), self._closing])
         first, *others = (self._head + fragment.text for fragment in self._fragments if fragment.text)

@@ -1,286 +1,290 @@
-"""The numeric replies, by the names that the RFCs and their successors give them."""
+"""Numeric replies by their names in RFC 2812 and its successors."""
 
 from typing import Final
 
+# Registration: the first line of the welcome.
 RPL_WELCOME: Final = "001"
-"""Registration is complete."""
+# Registration.
 RPL_YOURHOST: Final = "002"
-"""Registration."""
+# Registration: when the server started.
 RPL_CREATED: Final = "003"
-"""Registration; when the server was started."""
+# Registration: version and mode letters.
 RPL_MYINFO: Final = "004"
-"""Registration; version and mode letters."""
+# Registration, `ISUPPORT`, `VERSION`: what the server supports. Also sent when a reload changes it.
 RPL_ISUPPORT: Final = "005"
-"""Registration, `ISUPPORT`, `VERSION`: what the server does; and what of it a reload changed."""
+# `MAP`: one host, indented below the one it is linked to.
 RPL_MAP: Final = "015"
-"""`MAP`; one host, behind the one that it is linked to."""
+# The end of `MAP`.
 RPL_MAPEND: Final = "017"
-"""The end of `MAP`."""
+# `STATS l`: a connection; bytes queued, packets and kB sent, packets and kB received, age in seconds.
 RPL_STATSLINKINFO: Final = "211"
-"""`STATS l`; a connection: bytes that wait for it, packets and kB sent, then received, its age in seconds."""
+# `STATS m`: a command and how often clients sent it.
 RPL_STATSCOMMANDS: Final = "212"
-"""`STATS m`; a command, and how often clients sent it."""
+# The end of `STATS`.
 RPL_ENDOFSTATS: Final = "219"
-"""The end of `STATS`."""
+# `MODE` for one's own nick.
 RPL_UMODEIS: Final = "221"
-"""`MODE` with one's own nick."""
+# `STATS u`: how long the server has been up.
 RPL_STATSUPTIME: Final = "242"
-"""`STATS u`; how long the server has been up."""
+# `STATS o`: an operator in the configuration.
 RPL_STATSOLINE: Final = "243"
-"""`STATS o`; an operator of the configuration."""
+# Registration, `LUSERS`.
 RPL_LUSERCLIENT: Final = "251"
-"""Registration, `LUSERS`."""
+# Registration, `LUSERS`.
 RPL_LUSEROP: Final = "252"
-"""Registration, `LUSERS`."""
+# Registration, `LUSERS`.
 RPL_LUSERUNKNOWN: Final = "253"
-"""Registration, `LUSERS`."""
+# Registration, `LUSERS`.
 RPL_LUSERCHANNELS: Final = "254"
-"""Registration, `LUSERS`."""
+# Registration, `LUSERS`.
 RPL_LUSERME: Final = "255"
-"""Registration, `LUSERS`."""
+# `ADMIN`.
 RPL_ADMINME: Final = "256"
-"""`ADMIN`."""
+# `ADMIN`: the first line of `admin`.
 RPL_ADMINLOC1: Final = "257"
-"""`ADMIN`; the first line of `admin`."""
+# `ADMIN`: the second line of `admin`.
 RPL_ADMINLOC2: Final = "258"
-"""`ADMIN`; the second line of `admin`."""
+# `ADMIN`: the third line of `admin`.
 RPL_ADMINEMAIL: Final = "259"
-"""`ADMIN`; the third line of `admin`."""
+# Registration, `LUSERS`.
 RPL_LOCALUSERS: Final = "265"
-"""Registration, `LUSERS`."""
+# Registration, `LUSERS`.
 RPL_GLOBALUSERS: Final = "266"
-"""Registration, `LUSERS`."""
+# `WHOIS` of oneself, or by an operator: the client certificate.
 RPL_WHOISCERTFP: Final = "276"
-"""`WHOIS` of oneself, or by an operator; the client certificate."""
+# `PRIVMSG` to somebody who is away, `WHOIS`.
 RPL_AWAY: Final = "301"
-"""`PRIVMSG` to somebody who is away, `WHOIS`."""
+# `USERHOST`.
 RPL_USERHOST: Final = "302"
-"""`USERHOST`."""
+# `ISON`.
 RPL_ISON: Final = "303"
-"""`ISON`."""
+# `AWAY` without text.
 RPL_UNAWAY: Final = "305"
-"""`AWAY` without text."""
+# `AWAY` with text.
 RPL_NOWAWAY: Final = "306"
-"""`AWAY` with text."""
+# `WHOIS`.
 RPL_WHOISUSER: Final = "311"
-"""`WHOIS`."""
+# `WHOIS`, `WHOWAS`.
 RPL_WHOISSERVER: Final = "312"
-"""`WHOIS`, `WHOWAS`."""
+# `WHOIS`: an operator of the server.
 RPL_WHOISOPERATOR: Final = "313"
-"""`WHOIS`; an operator of the server."""
+# `WHOWAS`.
 RPL_WHOWASUSER: Final = "314"
-"""`WHOWAS`."""
+# The end of `WHO`.
 RPL_ENDOFWHO: Final = "315"
-"""The end of `WHO`."""
+# `WHOIS`.
 RPL_WHOISIDLE: Final = "317"
-"""`WHOIS`."""
+# The end of `WHOIS`.
 RPL_ENDOFWHOIS: Final = "318"
-"""The end of `WHOIS`."""
+# `WHOIS`.
 RPL_WHOISCHANNELS: Final = "319"
-"""`WHOIS`."""
+# `LIST`.
 RPL_LISTSTART: Final = "321"
-"""`LIST`."""
+# `LIST`: size and topic of a channel.
 RPL_LIST: Final = "322"
-"""`LIST`; size and topic of a channel."""
+# The end of `LIST`.
 RPL_LISTEND: Final = "323"
-"""The end of `LIST`."""
+# `MODE` for a channel.
 RPL_CHANNELMODEIS: Final = "324"
-"""`MODE` with a channel."""
+# `MODE` for a channel.
 RPL_CREATIONTIME: Final = "329"
-"""`MODE` with a channel."""
+# `WHOIS`: logged in to an account.
 RPL_WHOISACCOUNT: Final = "330"
-"""`WHOIS`; logged in to an account."""
+# `TOPIC`.
 RPL_NOTOPIC: Final = "331"
-"""`TOPIC`."""
+# `JOIN`, `TOPIC`.
 RPL_TOPIC: Final = "332"
-"""`JOIN`, `TOPIC`."""
+# `JOIN`, `TOPIC`: who set it and when.
 RPL_TOPICWHOTIME: Final = "333"
-"""`JOIN`, `TOPIC`; who set it and when."""
+# `WHOIS`: has user mode `B`.
 RPL_WHOISBOT: Final = "335"
-"""`WHOIS`; has user mode `B`."""
+# `INVITE` without parameters: a channel that one is invited to.
 RPL_INVITELIST: Final = "336"
-"""`INVITE` without parameters; a channel one is invited to."""
+# The end of that list.
 RPL_ENDOFINVITELIST: Final = "337"
-"""The end of that list."""
+# `INVITE` was sent.
 RPL_INVITING: Final = "341"
-"""`INVITE` went out."""
+# `MODE` for a channel and `I`: mask, who set it and when.
 RPL_INVEXLIST: Final = "346"
-"""`MODE` with a channel and `I`; mask, who set it and when."""
+# The end of that list.
 RPL_ENDOFINVEXLIST: Final = "347"
-"""The end of that list."""
+# `MODE` for a channel and `e`: mask, who set it and when.
 RPL_EXCEPTLIST: Final = "348"
-"""`MODE` with a channel and `e`; mask, who set it and when."""
+# The end of that list.
 RPL_ENDOFEXCEPTLIST: Final = "349"
-"""The end of that list."""
+# `VERSION`.
 RPL_VERSION: Final = "351"
-"""`VERSION`."""
+# `WHO`.
 RPL_WHOREPLY: Final = "352"
-"""`WHO`."""
+# `JOIN`, `NAMES`.
 RPL_NAMREPLY: Final = "353"
-"""`JOIN`, `NAMES`."""
+# `WHO` with fields (WHOX).
 RPL_WHOSPCRPL: Final = "354"
-"""`WHO` with fields (WHOX)."""
+# `LINKS`: a host, the previous host on the route to it, its distance, and its description.
 RPL_LINKS: Final = "364"
-"""`LINKS`; a host, the one before it on the way there, how far it is, and what it says of itself."""
+# The end of `LINKS`.
 RPL_ENDOFLINKS: Final = "365"
-"""The end of `LINKS`."""
+# The end of `NAMES`.
 RPL_ENDOFNAMES: Final = "366"
-"""The end of `NAMES`."""
+# `MODE` for a channel and `b`: mask, who set it and when.
 RPL_BANLIST: Final = "367"
-"""`MODE` with a channel and `b`; mask, who set it and when."""
+# The end of that list.
 RPL_ENDOFBANLIST: Final = "368"
-"""The end of that list."""
+# The end of `WHOWAS`.
 RPL_ENDOFWHOWAS: Final = "369"
-"""The end of `WHOWAS`."""
+# `INFO`.
 RPL_INFO: Final = "371"
-"""`INFO`."""
+# Registration, `MOTD`.
 RPL_MOTD: Final = "372"
-"""Registration, `MOTD`."""
+# The end of `INFO`.
 RPL_ENDOFINFO: Final = "374"
-"""The end of `INFO`."""
+# Registration, `MOTD`.
 RPL_MOTDSTART: Final = "375"
-"""Registration, `MOTD`."""
+# The end of `MOTD`.
 RPL_ENDOFMOTD: Final = "376"
-"""The end of `MOTD`."""
+# `OPER`.
 RPL_YOUREOPER: Final = "381"
-"""`OPER`."""
+# `REHASH`.
 RPL_REHASHING: Final = "382"
-"""`REHASH`."""
+# `WHOIS` of oneself, or by an operator: where from.
 RPL_WHOISHOST: Final = "378"
-"""`WHOIS` of oneself, or by an operator; where from."""
+# `WHOIS` of oneself, or by an operator: user modes.
 RPL_WHOISMODES: Final = "379"
-"""`WHOIS` of oneself, or by an operator; user modes."""
+# `TIME`.
 RPL_TIME: Final = "391"
-"""`TIME`."""
 
+# An unknown `MONITOR` subcommand.
 ERR_UNKNOWNERROR: Final = "400"
-"""An unknown `MONITOR` subcommand."""
+# Nobody has that nick.
 ERR_NOSUCHNICK: Final = "401"
-"""Nobody has that nick."""
+# There is no such server, or only that server can answer; the text says which.
 ERR_NOSUCHSERVER: Final = "402"
-"""There is no such server, or only itself could answer; the text says which."""
+# There is no such channel, or the name is not a valid channel name.
 ERR_NOSUCHCHANNEL: Final = "403"
-"""There is no such channel, or it is no channel's name."""
+# Not a member (`n`), without voice (`m`), banned or muted (`b`), not logged in (`M`), or CTCP (`C`).
 ERR_CANNOTSENDTOCHAN: Final = "404"
-"""Not a member (`n`), without voice (`m`), banned or muted (`b`), not logged in (`M`), or CTCP (`C`)."""
+# `limits.channels_per_client` is reached.
 ERR_TOOMANYCHANNELS: Final = "405"
-"""`limits.channels_per_client` is reached."""
+# `WHOWAS`: no record of that nick.
 ERR_WASNOSUCHNICK: Final = "406"
-"""`WHOWAS` of a nick that nobody remembers."""
+# More than `limits.targets` recipients.
 ERR_TOOMANYTARGETS: Final = "407"
-"""More than `limits.targets` recipients."""
+# `PING` without a token.
 ERR_NOORIGIN: Final = "409"
-"""`PING` without a token."""
+# An unknown `CAP` subcommand.
 ERR_INVALIDCAPCMD: Final = "410"
-"""An unknown `CAP` subcommand."""
+# `PRIVMSG` without a recipient.
 ERR_NORECIPIENT: Final = "411"
-"""`PRIVMSG` to nobody."""
+# `PRIVMSG` without text.
 ERR_NOTEXTTOSEND: Final = "412"
-"""`PRIVMSG` without text."""
+# The line was too long and was dropped whole.
 ERR_INPUTTOOLONG: Final = "417"
-"""The line was too long and was dropped whole."""
+# There is no such command.
 ERR_UNKNOWNCOMMAND: Final = "421"
-"""There is no such command."""
+# There is no message of the day.
 ERR_NOMOTD: Final = "422"
-"""There is no message of the day."""
+# `NICK`, `WHOIS` or `WHOWAS` without a nick.
 ERR_NONICKNAMEGIVEN: Final = "431"
-"""`NICK`, `WHOIS` or `WHOWAS` without a nick."""
+# Not a nick, or not one of this host; the text says which.
 ERR_ERRONEUSNICKNAME: Final = "432"
-"""Not a nick, or not one of this host; the text says which."""
+# Somebody has that nick.
 ERR_NICKNAMEINUSE: Final = "433"
-"""Somebody has that nick."""
+# `MODE`, `KICK`: the user is not in the channel.
 ERR_USERNOTINCHANNEL: Final = "441"
-"""Whose standing is to change, or who is to be kicked, is not in the channel."""
+# Not a member of the channel.
 ERR_NOTONCHANNEL: Final = "442"
-"""Not a member of the channel."""
+# `INVITE`: the user is already in the channel.
 ERR_USERONCHANNEL: Final = "443"
-"""Who is invited is in the channel."""
+# `SUMMON` is disabled.
 ERR_SUMMONDISABLED: Final = "445"
-"""Nobody is called from a terminal (`SUMMON`)."""
+# `USERS` is disabled.
 ERR_USERSDISABLED: Final = "446"
-"""Who is logged in to the machine is not told (`USERS`)."""
+# The command needs a completed registration.
 ERR_NOTREGISTERED: Final = "451"
-"""Before registration is complete."""
+# A parameter is missing.
 ERR_NEEDMOREPARAMS: Final = "461"
-"""A parameter is missing."""
+# `USER` or `PASS` after registration.
 ERR_ALREADYREGISTERED: Final = "462"
-"""`USER` or `PASS` after registration."""
+# The connection password or the operator password is wrong.
 ERR_PASSWDMISMATCH: Final = "464"
-"""The connection password, or that of an operator, is wrong."""
+# `JOIN`: the channel is full (`l`).
 ERR_CHANNELISFULL: Final = "471"
-"""`JOIN` of a channel with `l`."""
+# There is no such channel mode.
 ERR_UNKNOWNMODE: Final = "472"
-"""There is no such channel mode."""
+# `JOIN`: the channel is invite-only (`i`).
 ERR_INVITEONLYCHAN: Final = "473"
-"""`JOIN` of a channel with `i`, uninvited."""
+# `JOIN`: one is banned (`b`).
 ERR_BANNEDFROMCHAN: Final = "474"
-"""`JOIN` of a channel whose `b` means one."""
+# `JOIN`: the key is missing or wrong (`k`).
 ERR_BADCHANNELKEY: Final = "475"
-"""`JOIN` of a channel with `k`, without its key."""
+# `JOIN` or a message to a user: only for logged-in users (`R`).
 ERR_NEEDREGGEDNICK: Final = "477"
-"""`JOIN` of a channel, or a message to a user, with `R`, without an account."""
+# `limits.list_entries` is reached.
 ERR_BANLISTFULL: Final = "478"
-"""`limits.list_entries` is reached."""
+# Not an operator of the server.
 ERR_NOPRIVILEGES: Final = "481"
-"""Not an operator of the server."""
+# Not an operator of the channel.
 ERR_CHANOPRIVSNEEDED: Final = "482"
-"""Not an operator of the channel."""
+# `KILL` with the name of the server.
 ERR_CANTKILLSERVER: Final = "483"
-"""`KILL` with the name of the server."""
+# `OPER`: no such operator, or not with that account.
 ERR_NOOPERHOST: Final = "491"
-"""There is no such operator, or not with that account."""
+# There is no such user mode.
 ERR_UMODEUNKNOWNFLAG: Final = "501"
-"""There is no such user mode."""
+# `MODE` for somebody else's nick.
 ERR_USERSDONTMATCH: Final = "502"
-"""The modes of somebody else."""
+# `HELP`: there is no such topic.
 ERR_HELPNOTFOUND: Final = "524"
-"""`HELP` on what is no command."""
+# A direct message to a host whose link is limited to some channels.
 ERR_CANNOTSENDTOUSER: Final = "531"
-"""A direct message to a host that is linked for some channels only."""
+# An invalid key, limit or mask.
 ERR_INVALIDMODEPARAM: Final = "696"
-"""A key, limit or mask that cannot be one."""
 
+# `WHOIS`: connected by TLS.
 RPL_WHOISSECURE: Final = "671"
-"""`WHOIS`; connected by TLS."""
+# `HELP`.
 RPL_HELPSTART: Final = "704"
-"""`HELP`."""
+# `HELP`.
 RPL_HELPTXT: Final = "705"
-"""`HELP`."""
+# The end of `HELP`.
 RPL_ENDOFHELP: Final = "706"
-"""`HELP`; its last line."""
+# `MONITOR`: these nicks are online.
 RPL_MONONLINE: Final = "730"
-"""`MONITOR`; they are here, or just came."""
+# `MONITOR`: these nicks are offline.
 RPL_MONOFFLINE: Final = "731"
-"""`MONITOR`; they are not here, or just left."""
+# `MONITOR L`.
 RPL_MONLIST: Final = "732"
-"""`MONITOR L`."""
+# The end of `MONITOR L`.
 RPL_ENDOFMONLIST: Final = "733"
-"""The end of `MONITOR L`."""
+# `limits.monitored_nicks` is reached.
 ERR_MONLISTFULL: Final = "734"
-"""`limits.monitored_nicks` is reached."""
+# The operator lacks the privilege for the command.
 ERR_NOPRIVS: Final = "723"
-"""An operator who may not do that."""
+# `WHOIS`: the value of a metadata key of the user.
+RPL_WHOISKEYVALUE: Final = "760"
+# `METADATA`: the value of a key. Also sent to subscribers when it changes.
 RPL_KEYVALUE: Final = "761"
-"""`METADATA`; the value of a key."""
+# `METADATA`: the key has no value. Also sent to subscribers when it is removed.
 RPL_KEYNOTSET: Final = "766"
-"""`METADATA`; a key has no value, or none any more."""
+# `METADATA SUB`: subscribed to these keys.
 RPL_METADATASUBOK: Final = "770"
-"""`METADATA SUB`; subscribed to these keys."""
+# `METADATA UNSUB`: no longer subscribed to these keys.
 RPL_METADATAUNSUBOK: Final = "771"
-"""`METADATA UNSUB`; not subscribed to these keys."""
+# `METADATA SUBS`.
 RPL_METADATASUBS: Final = "772"
-"""`METADATA SUBS`."""
-RPL_METADATASYNCLATER: Final = "774"
-"""`JOIN` or `METADATA SUB` where much is published; ask by `METADATA SYNC` in so many seconds."""
+# `JOIN`, `METADATA SUB`: too much metadata at once; send `METADATA SYNC` in so many seconds.
+ERR_METADATASYNCLATER: Final = "774"
+# `METADATA`: too many changes; repeat the command in so many seconds.
+ERR_METADATARATELIMIT: Final = "775"
+# Logged in to an account; at once for local users (`accounts.local_users`) on a unix socket.
 RPL_LOGGEDIN: Final = "900"
-"""Logged in to an account; at once for who comes by a unix socket and is in `accounts.local_users`."""
+# `AUTHENTICATE` succeeded.
 RPL_SASLSUCCESS: Final = "903"
-"""`AUTHENTICATE` has ended well."""
+# `AUTHENTICATE` failed: wrong credentials, unknown mechanism, or no `sasl` capability.
 ERR_SASLFAIL: Final = "904"
-"""Not the secret of an account, an unknown mechanism, or no `sasl` capability."""
+# `AUTHENTICATE`: a chunk of more than 400 bytes, or a response of more than 6,400.
 ERR_SASLTOOLONG: Final = "905"
-"""A chunk of more than 400 bytes, or a response of more than 6,400."""
+# `AUTHENTICATE *`, or registration completed during the exchange.
 ERR_SASLABORTED: Final = "906"
-"""`AUTHENTICATE *`, or registration was completed in the middle."""
+# `AUTHENTICATE`: the available mechanisms.
 RPL_SASLMECHS: Final = "908"
-"""The mechanisms that there are."""

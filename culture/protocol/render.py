@@ -1,4 +1,4 @@
-"""A line in the forms that its readers negotiated."""
+"""Render a line with the tags that each reader negotiated."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -8,9 +8,9 @@ from typing import Final, NamedTuple, NewType
 from culture.protocol.line import NO_TAGS
 from culture.protocol.tags import escape_value, format_tags
 
+# Bit set of what a reader understands besides the bare line. It is a plain int because the arithmetic of
+# enum.Flag costs more than the rest of rendering.
 Form = NewType("Form", int)
-"""What a reader understands besides the bare line: a sum of the following. A plain number, as an enum's
-arithmetic would cost more than the rest of rendering."""
 BARE: Final = Form(0)
 TAGS: Final = Form(1)
 TIME: Final = Form(2)
@@ -18,12 +18,12 @@ ACCOUNT: Final = Form(4)
 MULTILINE: Final = Form(8)
 RELAY: Final = Form(16)
 
+# The nick of the bridge that relayed a message. A bridge recognises its own messages by this tag.
 RELAY_TAG: Final = "draft/relaymsg"
-"""Who relayed a message. Bridges know their own words by it, whatever other tags they know."""
 
 
 def format_time(at: float) -> str:
-    """The value of the `time` tag (IRCv3 server-time)."""
+    """Return the value of the `time` tag (IRCv3 server-time)."""
     return _format_ms(int(at * 1000))
 
 
@@ -34,7 +34,7 @@ def _format_ms(ms: int) -> str:
 
 
 class Rendered(NamedTuple):
-    """One line, and what goes along with it to readers who understand more than the bare line."""
+    """One line and the tags that readers may get with it."""
 
     line: str
     at: float
@@ -43,7 +43,7 @@ class Rendered(NamedTuple):
     account: str | None = None
 
     def form(self, form: Form) -> bytes:
-        """For readers of that form, with the end of the line. To be asked once for all of them."""
+        """Return the bytes for readers of this form, with CR LF. Call it once per form, not per reader."""
         if not form:
             return f"{self.line}\r\n".encode()
         tags = []
@@ -54,7 +54,7 @@ class Rendered(NamedTuple):
         if form & ACCOUNT and self.account:
             tags.append(f"account={escape_value(self.account)}")
         if form & TAGS and self.tags:
-            # Behind what the server says itself (IRCv3 message-tags, client-only tags).
+            # Tags of clients follow those of the server (IRCv3 message-tags, client-only tags).
             tags.append(format_tags(self.tags))
         elif form & RELAY and RELAY_TAG in self.tags:
             tags.append(format_tags({RELAY_TAG: self.tags[RELAY_TAG]}))

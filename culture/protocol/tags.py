@@ -1,4 +1,4 @@
-"""Message tags: the escaping of their values and their form on the wire (IRCv3 message-tags)."""
+"""Parse, format and escape message tags (IRCv3 message-tags)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,18 +10,19 @@ _SPECIAL = re.compile(r"[; \\\r\n]")
 
 
 def escape_value(value: str) -> str:
+    """Escape a tag value for the wire."""
     return _SPECIAL.sub(lambda found: _ESCAPES[found[0]], value)
 
 
 def unescape_value(value: str) -> str:
-    """An unknown escape loses its backslash, and so does a lone one at the end."""
+    """Undo escape_value. Drop the backslash of an unknown escape and a lone one at the end."""
     if "\\" not in value:
         return value
     return _ESCAPED.sub(lambda found: _UNESCAPES.get(found[1], found[1]), value)
 
 
 def parse_tags(text: str) -> dict[str, str]:
-    """What stands between `@` and the first space. No value is an empty one; of two the last counts."""
+    """Parse the text between `@` and the first space. A missing value is empty; the last duplicate wins."""
     tags = {}
     for tag in text.split(";"):
         name, _, value = tag.partition("=")
@@ -31,15 +32,16 @@ def parse_tags(text: str) -> dict[str, str]:
 
 
 def format_tags(tags: Mapping[str, str]) -> str:
+    """Format tags without the leading `@`."""
     return ";".join(f"{name}={escape_value(value)}" if value else name for name, value in tags.items())
 
 
 def is_client_only(name: str) -> bool:
-    """Whether clients may pass this tag on to each other through the server."""
+    """Return whether this is a client-only tag, which the server relays between clients."""
     return name.startswith("+")
 
 
 def is_denied(name: str, denied: Sequence[str]) -> bool:
-    """Whether a client-only tag is on a list of CLIENTTAGDENY: names, or `*` and each `-name` that passes."""
+    """Return whether CLIENTTAGDENY blocks a client-only tag: by name, or by `*` without its `-name`."""
     bare = name[1:]
     return f"-{bare}" not in denied if denied[:1] == ("*",) else bare in denied

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from culture.rehearsal.conversation import Conversation, ToolResult
+from culture.rehearsal.conversation import ModelConversation, ToolOutput
 from culture.rehearsal.example import example_of
-from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, Stall, Text, ToolCall, content_of
+from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, ReplyText, Stall, ToolCall, content_of
 from culture.rehearsal.shell import result_of
 from culture.rehearsal.wire import (
     BadRequest,
     Json,
+    ModelRequest,
     NewId,
-    Request,
     dicts,
     output_tokens,
     parse,
@@ -44,9 +44,9 @@ _NO_OUTPUT = "(Bash completed with no output)"
 # Reading
 
 
-def read(body: bytes) -> Request:
+def read(body: bytes) -> ModelRequest:
     data = _parse(body)
-    return Request(
+    return ModelRequest(
         conversation=_conversation(data),
         is_streamed=data.get("stream") is True,
         input_tokens=tokens(len(body)),
@@ -68,12 +68,12 @@ def _parse(body: bytes) -> dict[str, Any]:
     return data
 
 
-def _conversation(data: Mapping[str, Any]) -> Conversation:
+def _conversation(data: Mapping[str, Any]) -> ModelConversation:
     # The CLI tells the model about its environment in messages of the role 'system', also at the end.
     messages = [(m.get("role"), _blocks(m.get("content"))) for m in data["messages"]]
     spoken = [(role, blocks) for role, blocks in messages if role != "system"]
     said = (texts for role, blocks in reversed(spoken) if role == "user" and (texts := _texts(blocks)))
-    return Conversation(
+    return ModelConversation(
         model=data["model"],
         prompt="\n".join(next(said, [])),
         tools=tuple(str(tool.get("name")) for tool in dicts(data.get("tools"))),
@@ -90,7 +90,7 @@ def _texts(blocks: Iterable[Mapping[str, Any]]) -> list[str]:
     return [text for text in texts if text and not text.lstrip().startswith(_REMINDER)]
 
 
-def _result(spoken: list[tuple[Any, list[dict[str, Any]]]]) -> ToolResult | None:
+def _result(spoken: list[tuple[Any, list[dict[str, Any]]]]) -> ToolOutput | None:
     """The tool's result that the conversation ends with, unless the user said something after it."""
     role, blocks = spoken[-1] if spoken else (None, [])
     results = [block for block in blocks if block.get("type") == "tool_result"]
@@ -112,12 +112,12 @@ def _result(spoken: list[tuple[Any, list[dict[str, Any]]]]) -> ToolResult | None
 def _aside(data: Mapping[str, Any]) -> Reply | None:
     """What the CLI asks for itself: probes of one token, and small structured answers without tools."""
     if data.get("max_tokens") == 1:
-        return (Text("."),)
+        return (ReplyText("."),)
     config = data.get("output_config")
     wanted = config.get("format") if isinstance(config, dict) else None
     if data.get("tools") or not isinstance(wanted, dict):
         return None
-    return (Text(json.dumps(example_of(wanted.get("schema")))),)
+    return (ReplyText(json.dumps(example_of(wanted.get("schema")))),)
 
 
 # Rendering
@@ -128,7 +128,7 @@ def failure(fail: Fail) -> Json:
     return {"type": "error", "error": {"type": kind, "message": fail.message}}
 
 
-def whole(request: Request, reply: Reply, new_id: NewId) -> Json:
+def whole(request: ModelRequest, reply: Reply, new_id: NewId) -> Json:
     content = content_of(reply)
     return _message(request, new_id) | {
         "content": [_block(part, new_id) for part in content],
@@ -137,13 +137,13 @@ def whole(request: Request, reply: Reply, new_id: NewId) -> Json:
     }
 
 
-def stream(request: Request, reply: Reply, new_id: NewId) -> Iterator[bytes | Delay | Drop | Stall]:
+def stream(request: ModelRequest, reply: Reply, new_id: NewId) -> Iterator[bytes | Delay | Drop | Stall]:
     yield _event("message_start", message=_message(request, new_id))
     yield _event("ping")
     blocks = _Blocks(new_id)
     for step in reply:
         match step:
-            case Text(text):
+            case ReplyText(text):
                 yield from blocks.say(text)
             case ToolCall():
                 yield from blocks.call(step)
@@ -174,7 +174,7 @@ class _Blocks:
     def say(self, text: str) -> Iterator[bytes]:
         if not self._is_in_text:
             self._is_in_text = True
-            yield self._start(Text(""))
+            yield self._start(ReplyText(""))
         yield from self._deltas("text_delta", "text", text)
 
     def end_text(self) -> Iterator[bytes]:
@@ -215,7 +215,7 @@ def _event(kind: str, **data: Any) -> bytes:
     return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n".encode()
 
 
-def _message(request: Request, new_id: NewId) -> Json:
+def _message(request: ModelRequest, new_id: NewId) -> Json:
     # The CLI takes replies with the same id for parts of one: ids never repeat, also after a restart.
     return {
         "id": f"msg_{new_id()}",
@@ -231,13 +231,13 @@ def _message(request: Request, new_id: NewId) -> Json:
 
 def _block(part: Content, new_id: NewId) -> Json:
     match part:
-        case Text(text):
+        case ReplyText(text):
             return {"type": "text", "text": text}
         case ToolCall(name, input):
             return {"type": "tool_use", "id": f"toolu_{new_id()}", "name": name, "input": dict(input)}
 
 
-def _usage(request: Request, output_tokens: int) -> Json:
+def _usage(request: ModelRequest, output_tokens: int) -> Json:
     return {
         "input_tokens": request.input_tokens,
         "cache_creation_input_tokens": 0,

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from culture.rehearsal import openai
-from culture.rehearsal.conversation import Conversation, ToolResult
-from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, Stall, Text, ToolCall, content_of
+from culture.rehearsal.conversation import ModelConversation, ToolOutput
+from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, ReplyText, Stall, ToolCall, content_of
 from culture.rehearsal.wire import (
     BadRequest,
     Json,
+    ModelRequest,
     NewId,
-    Request,
     dicts,
     output_tokens,
     parse,
@@ -27,12 +27,12 @@ failure = openai.failure
 # Reading
 
 
-def read(body: bytes) -> Request:
+def read(body: bytes) -> ModelRequest:
     data = parse(body)
     messages = dicts(data.get("messages"))
     if not messages:
         raise BadRequest("messages: a list of at least one message is required")
-    return Request(
+    return ModelRequest(
         conversation=_conversation(data, messages),
         is_streamed=data.get("stream") is True,
         input_tokens=tokens(len(body)),
@@ -41,10 +41,10 @@ def read(body: bytes) -> Request:
     )
 
 
-def _conversation(data: Mapping[str, Any], messages: list[dict[str, Any]]) -> Conversation:
+def _conversation(data: Mapping[str, Any], messages: list[dict[str, Any]]) -> ModelConversation:
     said = (openai.text_of(m.get("content")) for m in reversed(messages) if m.get("role") == "user")
     functions = [tool.get("function") for tool in dicts(data.get("tools"))]
-    return Conversation(
+    return ModelConversation(
         model=data["model"],
         prompt=next((text for text in said if text), ""),
         tools=openai.names(dicts(functions)),
@@ -52,7 +52,7 @@ def _conversation(data: Mapping[str, Any], messages: list[dict[str, Any]]) -> Co
     )
 
 
-def _result(messages: list[dict[str, Any]]) -> ToolResult | None:
+def _result(messages: list[dict[str, Any]]) -> ToolOutput | None:
     last = messages[-1]
     if last.get("role") != "tool":
         return None
@@ -66,9 +66,9 @@ def _result(messages: list[dict[str, Any]]) -> ToolResult | None:
 # Rendering
 
 
-def whole(request: Request, reply: Reply, new_id: NewId) -> Json:
+def whole(request: ModelRequest, reply: Reply, new_id: NewId) -> Json:
     content = content_of(reply)
-    text = "".join(part.text for part in content if isinstance(part, Text))
+    text = "".join(part.text for part in content if isinstance(part, ReplyText))
     calls = [_call(part, new_id) for part in content if isinstance(part, ToolCall)]
     message = {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(content)}
@@ -78,13 +78,13 @@ def whole(request: Request, reply: Reply, new_id: NewId) -> Json:
     }
 
 
-def stream(request: Request, reply: Reply, new_id: NewId) -> Iterator[bytes | Delay | Drop | Stall]:
+def stream(request: ModelRequest, reply: Reply, new_id: NewId) -> Iterator[bytes | Delay | Drop | Stall]:
     head = _completion(request, new_id, "chat.completion.chunk")
     yield _chunk(head, {"role": "assistant", "content": ""})
     calls = 0
     for step in reply:
         match step:
-            case Text(text):
+            case ReplyText(text):
                 yield from (_chunk(head, {"content": piece}) for piece in pieces(text))
             case ToolCall():
                 yield from _call_chunks(head, calls, step, new_id)
@@ -123,7 +123,7 @@ def _event(data: Json) -> bytes:
     return f"data: {json.dumps(data)}\n\n".encode()
 
 
-def _completion(request: Request, new_id: NewId, kind: str) -> Json:
+def _completion(request: ModelRequest, new_id: NewId, kind: str) -> Json:
     model = request.conversation.model
     return {"id": f"chatcmpl-{new_id()}", "object": kind, "created": 0, "model": model}
 
@@ -137,7 +137,7 @@ def _finish_reason(content: list[Content]) -> str:
     return "tool_calls" if any(isinstance(part, ToolCall) for part in content) else "stop"
 
 
-def _usage(request: Request, content: list[Content]) -> Json:
+def _usage(request: ModelRequest, content: list[Content]) -> Json:
     given, made = request.input_tokens, output_tokens(content)
     return {
         "prompt_tokens": given,

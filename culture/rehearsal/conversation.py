@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolOutput:
     """What a tool gave, and the call that it answers."""
 
     tool: str
@@ -15,11 +15,11 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ModelConversation:
     model: str
     # What the user said last, without what the CLI adds for the model's information.
     prompt: str
     # The tools that the model is offered.
     tools: tuple[str, ...] = ()
     # Set when the conversation ends with the result of a tool: the turn goes on.
-    result: ToolResult | None = None
+    result: ToolOutput | None = None

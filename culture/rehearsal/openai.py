@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from culture.rehearsal.conversation import ToolResult
+from culture.rehearsal.conversation import ToolOutput
 from culture.rehearsal.example import example_of
-from culture.rehearsal.reply import Fail, Reply, Text
+from culture.rehearsal.reply import Fail, Reply, ReplyText
 from culture.rehearsal.shell import result_of
 from culture.rehearsal.wire import Json, dicts
 
@@ -35,7 +35,7 @@ def text_of(content: Any) -> str:
     return "\n".join(text for text in texts if text)
 
 
-def result(name: Any, arguments: Any, output: Any) -> ToolResult:
+def result(name: Any, arguments: Any, output: Any) -> ToolOutput:
     try:
         given = json.loads(arguments)
     except (TypeError, ValueError):
@@ -49,7 +49,7 @@ def aside(wanted: Any, schema_in: str) -> Reply | None:
         return None
     holder: Any = wanted.get(schema_in) if schema_in else wanted
     schema = holder.get("schema") if isinstance(holder, Mapping) else None
-    return (Text(json.dumps(example_of(schema))),)
+    return (ReplyText(json.dumps(example_of(schema))),)
 
 
 def names(tools: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from culture.rehearsal.conversation import Conversation, ToolResult
-from culture.rehearsal.reply import Delay, Drop, Fail, Reply, Stall, Text, ToolCall
-from culture.rehearsal.reply import Step as ReplyStep
-from culture.rehearsal.script import ANY_TOOL, LINES, OUTPUT, Rule, Script, Step, compile_pattern
+from culture.rehearsal.conversation import ModelConversation, ToolOutput
+from culture.rehearsal.reply import Delay, Drop, Fail, Reply, ReplyStep, ReplyText, Stall, ToolCall
+from culture.rehearsal.script import ANY_TOOL, LINES, OUTPUT, Script, ScriptRule, ScriptStep, compile_pattern
 from culture.rehearsal.template import COMMAND, fill, fill_input, fill_words
 
 NO_RULE = "(rehearsal: no rule of the script answers this)"
@@ -26,16 +25,18 @@ class Rehearsal:
         self._rules = script.rules
         self._used = [0] * len(script.rules)
 
-    def answer(self, conversation: Conversation) -> Answer:
+    def answer(self, conversation: ModelConversation) -> Answer:
         index = find_rule(self._rules, self._used, conversation)
         if index is None:
-            return Answer(None, (Text(NO_RULE),))
+            return Answer(None, (ReplyText(NO_RULE),))
         self._used[index] += 1
         rule = self._rules[index]
         return Answer(rule.name or f"rule {index + 1}", reply_of(rule, conversation))
 
 
-def find_rule(rules: Sequence[Rule], used: Sequence[int], conversation: Conversation) -> int | None:
+def find_rule(
+    rules: Sequence[ScriptRule], used: Sequence[int], conversation: ModelConversation
+) -> int | None:
     """The first rule that fits and may still answer."""
     for index, (rule, times_used) in enumerate(zip(rules, used, strict=True)):
         if rule.times and times_used >= rule.times:
@@ -45,7 +46,7 @@ def find_rule(rules: Sequence[Rule], used: Sequence[int], conversation: Conversa
     return None
 
 
-def fits(rule: Rule, conversation: Conversation) -> bool:
+def fits(rule: ScriptRule, conversation: ModelConversation) -> bool:
     return (
         _fits_result(rule, conversation.result)
         and _is_in(rule.model, conversation.model)
@@ -53,7 +54,7 @@ def fits(rule: Rule, conversation: Conversation) -> bool:
     )
 
 
-def _fits_result(rule: Rule, result: ToolResult | None) -> bool:
+def _fits_result(rule: ScriptRule, result: ToolOutput | None) -> bool:
     if result is None or not rule.after_tool:
         return result is None and not rule.after_tool
     return (
@@ -67,12 +68,12 @@ def _is_in(pattern: str, text: str) -> bool:
     return compile_pattern(pattern).search(text) is not None
 
 
-def reply_of(rule: Rule, conversation: Conversation) -> Reply:
+def reply_of(rule: ScriptRule, conversation: ModelConversation) -> Reply:
     values = values_for(rule, conversation)
     return tuple(_perform(step, values) for step in rule.answer)
 
 
-def values_for(rule: Rule, conversation: Conversation) -> dict[str, str]:
+def values_for(rule: ScriptRule, conversation: ModelConversation) -> dict[str, str]:
     """What the names in the rule's answer stand for. A group that took no part is empty."""
     found = compile_pattern(rule.prompt).search(conversation.prompt)
     values = found.groupdict(default="") if found else {}
@@ -82,9 +83,9 @@ def values_for(rule: Rule, conversation: Conversation) -> dict[str, str]:
     return values
 
 
-def _perform(step: Step, values: Mapping[str, str]) -> ReplyStep:
+def _perform(step: ScriptStep, values: Mapping[str, str]) -> ReplyStep:
     if step.text is not None:
-        return Text(fill(step.text, values))
+        return ReplyText(fill(step.text, values))
     if step.run is not None:
         return ToolCall("Bash", {COMMAND: fill_words(step.run, values)})
     if step.tool is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ReplyText:
     text: str
 
 
@@ -41,10 +41,10 @@ class Stall:
     """The connection stays open and silent until the other side gives up."""
 
 
-Content = Text | ToolCall
+Content = ReplyText | ToolCall
 Fault = Fail | Drop | Stall
-Step = Content | Delay | Fault
-Reply = tuple[Step, ...]
+ReplyStep = Content | Delay | Fault
+Reply = tuple[ReplyStep, ...]
 
 
 def content_of(reply: Reply) -> list[Content]:
@@ -52,9 +52,9 @@ def content_of(reply: Reply) -> list[Content]:
     content: list[Content] = []
     for step in reply:
         match step:
-            case Text(text) if content and isinstance(content[-1], Text):
-                content[-1] = Text(content[-1].text + text)
-            case Text() | ToolCall():
+            case ReplyText(text) if content and isinstance(content[-1], ReplyText):
+                content[-1] = ReplyText(content[-1].text + text)
+            case ReplyText() | ToolCall():
                 content.append(step)
             case Delay() | Fail() | Drop() | Stall():
                 pass

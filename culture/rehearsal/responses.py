@@ -9,13 +9,13 @@ from itertools import count
 from typing import Any
 
 from culture.rehearsal import openai
-from culture.rehearsal.conversation import Conversation, ToolResult
-from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, Stall, Text, ToolCall, content_of
+from culture.rehearsal.conversation import ModelConversation, ToolOutput
+from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, ReplyText, Stall, ToolCall, content_of
 from culture.rehearsal.wire import (
     BadRequest,
     Json,
+    ModelRequest,
     NewId,
-    Request,
     dicts,
     output_tokens,
     parse,
@@ -28,13 +28,13 @@ failure = openai.failure
 # Reading
 
 
-def read(body: bytes) -> Request:
+def read(body: bytes) -> ModelRequest:
     data = parse(body)
     items = _items(data.get("input"))
     if not items:
         raise BadRequest("input: a text, or a list of at least one item, is required")
     text = data.get("text")
-    return Request(
+    return ModelRequest(
         conversation=_conversation(data, items),
         is_streamed=data.get("stream") is True,
         input_tokens=tokens(len(body)),
@@ -47,9 +47,9 @@ def _items(given: Any) -> list[dict[str, Any]]:
     return [{"role": "user", "content": given}] if isinstance(given, str) else dicts(given)
 
 
-def _conversation(data: Mapping[str, Any], items: list[dict[str, Any]]) -> Conversation:
+def _conversation(data: Mapping[str, Any], items: list[dict[str, Any]]) -> ModelConversation:
     said = (openai.text_of(item.get("content")) for item in reversed(items) if item.get("role") == "user")
-    return Conversation(
+    return ModelConversation(
         model=data["model"],
         prompt=next((text for text in said if text), ""),
         tools=tuple(_tools(dicts(data.get("tools")))),
@@ -65,7 +65,7 @@ def _tools(offered: list[dict[str, Any]]) -> Iterator[str]:
         yield from () if inner else openai.names([tool])
 
 
-def _result(items: list[dict[str, Any]]) -> ToolResult | None:
+def _result(items: list[dict[str, Any]]) -> ToolOutput | None:
     last = items[-1]
     if last.get("type") != "function_call_output":
         return None
@@ -78,19 +78,19 @@ def _result(items: list[dict[str, Any]]) -> ToolResult | None:
 # Rendering
 
 
-def whole(request: Request, reply: Reply, new_id: NewId) -> Json:
+def whole(request: ModelRequest, reply: Reply, new_id: NewId) -> Json:
     response, content = _response(request, new_id), content_of(reply)
     return response | _completed(request, content, [_item(part, new_id) for part in content])
 
 
-def stream(request: Request, reply: Reply, new_id: NewId) -> Iterator[bytes | Delay | Drop | Stall]:
+def stream(request: ModelRequest, reply: Reply, new_id: NewId) -> Iterator[bytes | Delay | Drop | Stall]:
     response = _response(request, new_id)
     events = _Events(new_id)
     yield events.event("response.created", response=response)
     yield events.event("response.in_progress", response=response)
     for step in reply:
         match step:
-            case Text(text):
+            case ReplyText(text):
                 yield from events.say(text)
             case ToolCall():
                 yield from events.call(step)
@@ -126,7 +126,7 @@ class _Events:
 
     def say(self, text: str) -> Iterator[bytes]:
         if self._message is None:
-            self._message, self._said = _item(Text(""), self._new_id), ""
+            self._message, self._said = _item(ReplyText(""), self._new_id), ""
             begun = self._message | {"status": "in_progress", "content": []}
             yield self._of_item("response.output_item.added", item=begun)
             yield self._of_text("response.content_part.added", part=_part(""))
@@ -166,7 +166,7 @@ class _Events:
         return self._of_item(kind, item_id=self._message["id"], content_index=0, **data)
 
 
-def _response(request: Request, new_id: NewId) -> Json:
+def _response(request: ModelRequest, new_id: NewId) -> Json:
     return {
         "id": f"resp_{new_id()}",
         "object": "response",
@@ -180,7 +180,7 @@ def _response(request: Request, new_id: NewId) -> Json:
     }
 
 
-def _completed(request: Request, content: list[Content], output: list[Json]) -> Json:
+def _completed(request: ModelRequest, content: list[Content], output: list[Json]) -> Json:
     given, made = request.input_tokens, output_tokens(content)
     usage = {
         "input_tokens": given,
@@ -194,7 +194,7 @@ def _completed(request: Request, content: list[Content], output: list[Json]) -> 
 
 def _item(part: Content, new_id: NewId) -> Json:
     match part:
-        case Text(text):
+        case ReplyText(text):
             message = {"id": f"msg_{new_id()}", "type": "message", "role": "assistant", "status": "completed"}
             return message | {"content": [_part(text)]}
         case ToolCall(name, input):

@@ -76,7 +76,7 @@ class ErrorStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptStep:
     """One of these, and only one."""
 
     text: str | None = None
@@ -103,8 +103,8 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    answer: tuple[Step, ...] = checked(_check_not_empty)
+class ScriptRule:
+    answer: tuple[ScriptStep, ...] = checked(_check_not_empty)
     # What logs and tests call it; empty: its number.
     name: str = ""
     # Sought in what the user said last; empty: whatever it is.
@@ -134,7 +134,7 @@ class Rule:
         of_result = {OUTPUT, LINES} if self.after_tool else set()
         return set(compile_pattern(self.prompt).groupindex) | of_result
 
-    def _check_names(self, where: str, step: Step) -> None:
+    def _check_names(self, where: str, step: ScriptStep) -> None:
         data = dict(step.tool.input) if step.tool else {}
         command = data.pop(COMMAND, None)
         unsafe = sorted(names_in(command) & self.names)
@@ -148,7 +148,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ScriptRule, ...] = ()
 
 
 def load_script(path: Path) -> Script:

@@ -13,10 +13,10 @@ from aiohttp import web
 
 from culture.rehearsal import anthropic, completions, responses
 from culture.rehearsal.rehearsal import Answer, Rehearsal
-from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, Stall, Text, ToolCall, content_of
+from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, ReplyText, Stall, ToolCall, content_of
 from culture.rehearsal.script import Script
 from culture.rehearsal.shell import in_own_words
-from culture.rehearsal.wire import BadRequest, Json, NewId, Request, WireFormat
+from culture.rehearsal.wire import BadRequest, Json, ModelRequest, NewId, WireFormat
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -38,10 +38,10 @@ _GONE_CHECK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """One request and what answered it."""
 
-    request: Request
+    request: ModelRequest
     answer: Answer
 
     @property
@@ -64,17 +64,17 @@ class Asked:
 
 def _in_words(part: Content) -> str:
     match part:
-        case Text(text):
+        case ReplyText(text):
             return text
         case ToolCall(name, input):
             return f"{name}: {input.get('command', '')}".removesuffix(": ")
 
 
-class _Cut(Exception):
+class _ConnectionDropped(Exception):
     """The script ends the connection here."""
 
 
-class Server:
+class RehearsalServer:
     """Serves while it is entered. `asked` keeps the last requests, oldest first."""
 
     def __init__(
@@ -82,16 +82,16 @@ class Server:
         script: Script,
         *,
         new_id: NewId = lambda: uuid.uuid4().hex,
-        on_asked: Callable[[Asked], None] = lambda asked: None,
+        on_asked: Callable[[ReceivedRequest], None] = lambda asked: None,
     ) -> None:
-        self.asked: deque[Asked] = deque(maxlen=_LOG_LENGTH)
+        self.asked: deque[ReceivedRequest] = deque(maxlen=_LOG_LENGTH)
         self._rehearsal = Rehearsal(script)
         self._new_id = new_id
         self._on_asked = on_asked
         self._stopping = asyncio.Event()
         self._runner = web.AppRunner(self._app(), access_log=None)
 
-    async def __aenter__(self) -> "Server":
+    async def __aenter__(self) -> "RehearsalServer":
         await self._runner.setup()
         return self
 
@@ -135,7 +135,7 @@ class Server:
             perform = self._stream if request.is_streamed else self._whole
             try:
                 return await perform(http, wire, request, self._decide(request))
-            except (_Cut, ConnectionResetError):
+            except (_ConnectionDropped, ConnectionResetError):
                 # On a closed connection the server takes any response as one that nobody waits for.
                 if http.transport is not None:
                     http.transport.close()
@@ -143,22 +143,22 @@ class Server:
 
         return answer
 
-    def _decide(self, request: Request) -> Reply:
+    def _decide(self, request: ModelRequest) -> Reply:
         if request.aside is not None:
             answer = Answer(None, request.aside)
         else:
             answer = self._rehearsal.answer(request.conversation)
-        asked = Asked(request, answer)
+        asked = ReceivedRequest(request, answer)
         self.asked.append(asked)
         self._on_asked(asked)
         return in_own_words(answer.reply, request.conversation.tools)
 
     async def _whole(
-        self, http: web.Request, wire: WireFormat, request: Request, reply: Reply
+        self, http: web.Request, wire: WireFormat, request: ModelRequest, reply: Reply
     ) -> web.StreamResponse:
         for step in reply:
             match step:
-                case Text() | ToolCall():
+                case ReplyText() | ToolCall():
                     pass
                 case Fail():
                     return _refusal(wire, step)
@@ -167,7 +167,7 @@ class Server:
         return web.json_response(wire.whole(request, reply, self._new_id))
 
     async def _stream(
-        self, http: web.Request, wire: WireFormat, request: Request, reply: Reply
+        self, http: web.Request, wire: WireFormat, request: ModelRequest, reply: Reply
     ) -> web.StreamResponse:
         # An error before any content is a plain response: nothing has been sent yet.
         while reply and isinstance(reply[0], Delay):
@@ -192,9 +192,9 @@ class Server:
                 await self._pause(http, seconds)
             case Stall():
                 await self._pause(http, None)
-                raise _Cut
+                raise _ConnectionDropped
             case Drop():
-                raise _Cut
+                raise _ConnectionDropped
 
     async def _pause(self, http: web.Request, seconds: float | None) -> None:
         """Wait so long, or without end; less if the other side goes away or the server stops."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from culture.rehearsal.conversation import ToolResult
+from culture.rehearsal.conversation import ToolOutput
 from culture.rehearsal.reply import Reply, ToolCall
 from culture.rehearsal.template import COMMAND
 
@@ -56,15 +56,15 @@ def in_own_words(reply: Reply, offered: tuple[str, ...]) -> Reply:
     return tuple(own(step) if isinstance(step, ToolCall) else step for step in reply)
 
 
-def result_of(tool: str, given: Mapping[str, Any], output: str) -> ToolResult:
+def result_of(tool: str, given: Mapping[str, Any], output: str) -> ToolOutput:
     """What a tool gave, with a shell's result told as that of Bash."""
     shell = SHELLS.get(tool)
     if shell is None:
-        return ToolResult(tool, "", output)
+        return ToolOutput(tool, "", output)
     command = given.get(shell.key, "")
     matches = (pattern.match(output) for pattern in _REPORTS if tool != BASH)
     report = next(filter(None, matches), None)
-    return ToolResult(
+    return ToolOutput(
         tool=BASH,
         command="\n".join(map(str, command)) if isinstance(command, list) else str(command),
         output=report["output"] if report else output,

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from culture.rehearsal.conversation import Conversation
-from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, Stall, Text
+from culture.rehearsal.conversation import ModelConversation
+from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, ReplyText, Stall
 
 Json = dict[str, Any]
 NewId = Callable[[], str]
@@ -20,8 +20,8 @@ class BadRequest(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    conversation: Conversation
+class ModelRequest:
+    conversation: ModelConversation
     is_streamed: bool
     input_tokens: int
     body: Mapping[str, Any]
@@ -30,16 +30,18 @@ class Request:
 
 
 class WireFormat(Protocol):
-    def read(self, body: bytes) -> Request:
+    def read(self, body: bytes) -> ModelRequest:
         """Raises BadRequest."""
 
     def failure(self, fail: Fail) -> Json:
         """The body of an error response."""
 
-    def whole(self, request: Request, reply: Reply, new_id: NewId) -> Json:
+    def whole(self, request: ModelRequest, reply: Reply, new_id: NewId) -> Json:
         """The reply as one JSON document. Delays and faults are the server's to carry out."""
 
-    def stream(self, request: Request, reply: Reply, new_id: NewId) -> Iterator[bytes | Delay | Drop | Stall]:
+    def stream(
+        self, request: ModelRequest, reply: Reply, new_id: NewId
+    ) -> Iterator[bytes | Delay | Drop | Stall]:
         """The reply as events, with the delays and faults where they happen between them."""
 
 
@@ -68,5 +70,5 @@ def tokens(size_bytes: int) -> int:
 
 
 def output_tokens(content: Iterable[Content]) -> int:
-    sizes = (len(p.text.encode()) if isinstance(p, Text) else len(json.dumps(p.input)) for p in content)
+    sizes = (len(p.text.encode()) if isinstance(p, ReplyText) else len(json.dumps(p.input)) for p in content)
     return tokens(sum(sizes))

@@ -1,1 +1,1 @@
-"""The skills that come with the server. None of them knows another."""
+"""The built-in skills of the server. They do not import each other."""

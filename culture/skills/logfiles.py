@@ -1,4 +1,4 @@
-"""The files of the logger: appended to, replaced line by line, committed to git."""
+"""Append to log files, replace redacted lines in them, and commit them to git."""
 
 import errno
 import hashlib
@@ -22,7 +22,7 @@ _ALL: Final = ("--", ".", f":(exclude){INDEX}*")
 
 
 def file_name(channel: str) -> str:
-    """Of the channel's directory: the same for every spelling, and one component of a path for every name."""
+    """Return the directory name of a channel: one path component, the same for every spelling."""
     name = quote(fold(channel), safe="#!$&'()+,;=@[]^`{}~")
     if len(name) <= NAME_BYTES:
         return name
@@ -30,10 +30,12 @@ def file_name(channel: str) -> str:
 
 
 def digest(line: bytes) -> bytes:
+    """Return the digest that identifies a line."""
     return hashlib.blake2b(line, digest_size=DIGEST_BYTES).digest()
 
 
 def append(path: Path, data: bytes) -> None:
+    """Append data to a file, all of it or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab", buffering=0) as file:
         before = file.tell()
@@ -41,13 +43,13 @@ def append(path: Path, data: bytes) -> None:
             if file.write(data) != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError:
-            # All of it or nothing: it comes again.
+            # Undo a partial write: the caller retries with all of it.
             file.truncate(before)
             raise
 
 
 def replace(path: Path, digests: Collection[bytes], text: str) -> None:
-    """The lines that have these digests by one, which has the time of the first. A file may be gone."""
+    """Replace the lines with these digests by one with the time of the first; ignore a missing file."""
     try:
         lines = path.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
@@ -61,14 +63,14 @@ def replace(path: Path, digests: Collection[bytes], text: str) -> None:
     with fresh.open("wb") as file:
         file.writelines(line for number, line in enumerate(lines) if number not in found[1:])
         file.flush()
-        # Whatever happens to the machine, one of the two is whole.
+        # After a crash either the old or the new file is complete.
         os.fsync(file.fileno())
     shutil.copymode(path, fresh)
     fresh.rename(path)
 
 
 def commit(directory: Path, now: datetime) -> None:
-    """What is new in the files becomes a commit; nothing new, none."""
+    """Commit changed files to git, if there are any."""
     if not directory.exists():
         return
     if not (directory / ".git").exists():

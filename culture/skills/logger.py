@@ -1,4 +1,4 @@
-"""The logger skill: what is said in channels in plain text files, one per channel and day."""
+"""The logger skill: write channel messages to text files, one per channel and day."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -7,21 +7,23 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from culture.ircd.skills import Happening, Skill
+from culture.ircd.skills import EventRecord, Skill
 from culture.protocol.ctcp import ACTION, is_request
-from culture.protocol.happening import SPOKEN
-from culture.skills.behind import Behind, Unfinished
+from culture.protocol.event_record import SPOKEN
+from culture.skills.background_worker import BackgroundWorker, PartialWork
 from culture.skills.logfiles import append, commit, digest, file_name, replace
-from culture.store.damage import set_aside_if_damaged
-from culture.store.loglines import FILE, LogLines, Redacted, Renamed, Written
+from culture.store.corruption import set_aside_if_damaged
+from culture.store.loglines import FILE, LogChannelRenamed, LogLineRedacted, LogLines, Written
 
 
 class Logged(NamedTuple):
+    """One line of a log file."""
+
     channel: str
     at: float
     text: str
+    # Empty if the line cannot be redacted.
     msgid: str
-    """Empty of what cannot be redacted."""
 
     @property
     def file(self) -> str:
@@ -32,10 +34,12 @@ class Logged(NamedTuple):
         return f"{datetime.fromtimestamp(self.at, UTC):%H:%M:%S} {self.text}\n".encode()
 
 
-Entry = Logged | Redacted | Renamed
+Entry = Logged | LogLineRedacted | LogChannelRenamed
 
 
 class Logger(Skill):
+    """Writes the log files in a background thread."""
+
     name = "logger"
     wants = frozenset(
         {
@@ -53,9 +57,9 @@ class Logger(Skill):
         commit_every_s: int = 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`index`: the directory where it keeps which line is which message.
+        """`index` is the directory of the database that maps lines to messages.
 
-        `commit_every_s`: how often the files are committed to a git repository there; 0 is never.
+        `commit_every_s` is how often the files are committed to a git repository there; 0 means never.
         """
         self.directory = directory
         set_aside_if_damaged(index / FILE, report)
@@ -63,14 +67,14 @@ class Logger(Skill):
         self._commit_every_s = commit_every_s
         self._clock = clock
         self._committed_at = clock()
+        # Whether something that is in a file may have been redacted, here or in an earlier process.
         self._may_be_due = True
-        """Whether something that is in a file may have been redacted, here or in an earlier process."""
-        self._behind = Behind("the logger", self._write, report, self._tend)
+        self._behind = BackgroundWorker("the logger", self._write, report, self._tend)
 
     def start(self) -> None:
         self._behind.start()
 
-    def observe(self, happened: Sequence[Happening]) -> None:
+    def observe(self, happened: Sequence[EventRecord]) -> None:
         self._behind.put([entry for each in happened for entry in entries_of(each)])
 
     def flush(self) -> None:
@@ -80,7 +84,7 @@ class Logger(Skill):
         self._behind.close()
 
     def _write(self, entries: Sequence[Entry]) -> None:
-        # Before the files: what is in one and is not known to be cannot be redacted.
+        # Index lines before writing them: a line that is not indexed cannot be redacted.
         self._lines.add([change for entry in entries if (change := _change(entry)) is not None])
         self._may_be_due = True
         left: list[Logged] = []
@@ -93,7 +97,7 @@ class Logger(Skill):
             except OSError as error:
                 left, why = left + of_file, error
         if why is not None:
-            raise Unfinished(left, why)
+            raise PartialWork(left, why)
 
     def _tend(self) -> None:
         if self._may_be_due:
@@ -107,8 +111,8 @@ class Logger(Skill):
             commit(self.directory, datetime.fromtimestamp(now, UTC))
 
 
-def entries_of(happening: Happening) -> Iterator[Entry]:
-    """What a log says of it. Direct messages, and what only operators hear, are not logged."""
+def entries_of(happening: EventRecord) -> Iterator[Entry]:
+    """Yield the log entries of an event. Direct messages and messages to `@#channel` are not logged."""
     if happening.ends is not None or (happening.target and not happening.target.startswith("#")):
         return
     channels = [name for name, _ in happening.channels] if happening.channels else [happening.target]
@@ -118,13 +122,13 @@ def entries_of(happening: Happening) -> Iterator[Entry]:
             yield Logged(channel, happening.at, text, msgid)
     if happening.command == "REDACT":
         nick, reason = _nick(happening), _in_brackets(happening.text)
-        yield Redacted(happening.target, happening.params[0], f"-- redacted by {nick}{reason}")
+        yield LogLineRedacted(happening.target, happening.params[0], f"-- redacted by {nick}{reason}")
     elif happening.command == "RENAME":
-        yield Renamed(happening.target, happening.params[0])
+        yield LogChannelRenamed(happening.target, happening.params[0])
 
 
-def _change(entry: Entry) -> Written | Redacted | Renamed | None:
-    """What is to be known of it later."""
+def _change(entry: Entry) -> Written | LogLineRedacted | LogChannelRenamed | None:
+    """Return the entry's change to the index, or None."""
     if not isinstance(entry, Logged):
         return entry
     return Written(entry.channel, entry.msgid, entry.file, digest(entry.line)) if entry.msgid else None
@@ -134,7 +138,7 @@ def _file(entry: Logged) -> str:
     return entry.file
 
 
-def _texts(happening: Happening) -> list[str]:
+def _texts(happening: EventRecord) -> list[str]:
     nick, text, reason = _nick(happening), happening.text, _in_brackets(happening.text)
     match happening.command:
         case "PRIVMSG" | "NOTICE" if is_request(text):
@@ -165,7 +169,7 @@ def _texts(happening: Happening) -> list[str]:
             return [f"-- {nick} set {' '.join(happening.params)}"]
 
 
-def _nick(happening: Happening) -> str:
+def _nick(happening: EventRecord) -> str:
     return happening.source.partition("!")[0]
 
 

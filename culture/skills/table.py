@@ -1,4 +1,4 @@
-"""Which skills there are, by the names that configuration has for them."""
+"""The table of skills by their names in the configuration."""
 
 import importlib
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from culture.config.ircd import IrcdConfig
 from culture.errors import ConfigError, Problem
-from culture.federation.ports import Log
+from culture.federation.ports import EventLog
 from culture.ircd.skills import Skill, Skills
 from culture.skills.history.log import HistoryLog, NoLog
 from culture.skills.history.semantic import open_semantic
@@ -22,11 +22,11 @@ from culture.store.history.archive import Archive
 class Place:
     """What a skill is made with."""
 
+    # Where it may keep what is its own. Nobody made it yet.
     directory: Path
-    """Where it may keep what is its own. Nobody made it yet."""
     config: IrcdConfig
+    # For the journal: what somebody should know.
     report: Callable[[str], None]
-    """For the journal: what somebody should know."""
 
 
 def _history(place: Place) -> Skill:
@@ -66,14 +66,14 @@ def open_skills(
     return Skills(skills, report_error)
 
 
-def log_of(skills: Skills) -> Log:
-    """What links need to know of the past."""
+def log_of(skills: Skills) -> EventLog:
+    """Return the event log that links read from."""
     archives = [skill.archive for skill in skills if isinstance(skill, History)]
     return HistoryLog(archives[0]) if archives else NoLog()
 
 
 def find_skill(name: str) -> Callable[[Place], Skill]:
-    """Raises ConfigError for one that is not there, or is none."""
+    """Return the factory of a skill. Raise ConfigError if there is none."""
     return SKILLS.get(name) or _of_module(name)
 
 

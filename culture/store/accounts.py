@@ -1,4 +1,4 @@
-"""Accounts: who may log in. Names are compared folded, as nicks are."""
+"""The accounts database. Names are compared folded, as nicks are."""
 
 import hmac
 import secrets
@@ -30,23 +30,26 @@ PASSWORD_BYTES: Final = 1024
 
 
 class AccountExistsError(UsageError):
-    """Somebody has an account of that name."""
+    """There is already an account of that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
+    """The public data of an account."""
+
     name: str
     created_at: float
 
 
 def check_account_name(name: str) -> str | None:
-    """What is wrong with a name, or None."""
+    """Return what is wrong with an account name, or None."""
     if not is_nick(name):
         return f"'{name}' is not a name for an account: it is spelled as a nick is"
     return None if len(name) <= NAME_LENGTH else f"'{name}' is longer than {NAME_LENGTH} letters"
 
 
 def check_password(password: str) -> str | None:
+    """Return what is wrong with a password, or None."""
     if not password:
         return "the password is empty"
     if len(password.encode()) > PASSWORD_BYTES:
@@ -55,7 +58,7 @@ def check_password(password: str) -> str | None:
 
 
 class Accounts:
-    """Every call opens the file for itself, so that threads and other processes may use it too."""
+    """The accounts of this host. Each call opens the file, so any thread or process may use it."""
 
     def __init__(
         self, path: Path, *, cost: Cost | None = None, clock: Callable[[], float] = time.time
@@ -63,26 +66,28 @@ class Accounts:
         self._path = path
         self._cost = cost or Cost()
         self._clock = clock
-        # People log in on a full disk too; what they read is hardly ever written.
+        # Without WAL, logins still work on a full disk; the file is rarely written.
         prepare(path, journal="DELETE")
         self._disguise = self._secret("disguise")
         self._nobody = nobodys_password(self._cost)
 
     def add(self, name: str, password: str) -> None:
+        """Create an account. Raise UsageError for a bad name or password, AccountExistsError if it exists."""
         for wrong in (check_account_name(name), check_password(password)):
             if wrong:
                 raise UsageError(wrong)
-        # The work is done before the file is locked.
+        # Hash the password before the file is locked.
         row = (fold(name), name, self._clock(), *self._secrets_of(password))
         with transaction(self._path) as database:
             try:
                 database.execute("INSERT INTO accounts VALUES (?, ?, ?, ?, ?)", row)
             except sqlite3.IntegrityError:
                 raise AccountExistsError(
-                    f"there is an account '{name}' already", hint=f"culturectl accounts password {name}"
+                    f"there is already an account '{name}'", hint=f"culturectl accounts password {name}"
                 ) from None
 
     def set_password(self, name: str, password: str) -> None:
+        """Change the password of an account."""
         if wrong := check_password(password):
             raise UsageError(wrong)
         hashed, scram = self._secrets_of(password)
@@ -94,11 +99,13 @@ class Accounts:
                 raise _no_account(name)
 
     def remove(self, name: str) -> None:
+        """Delete an account and its certificates."""
         with transaction(self._path) as database:
             if not database.execute("DELETE FROM accounts WHERE key = ?", (fold(name),)).rowcount:
                 raise _no_account(name)
 
     def list(self) -> list[Account]:
+        """Return all accounts, sorted by name."""
         with reading(self._path) as database:
             return [
                 Account(*row)
@@ -106,21 +113,21 @@ class Accounts:
             ]
 
     def add_certificate(self, name: str, fingerprint: str) -> None:
-        """Whoever connects with this client certificate may log in to the account."""
+        """Allow logins to the account with this client certificate."""
         with transaction(self._path) as database:
             if not database.execute("SELECT 1 FROM accounts WHERE key = ?", (fold(name),)).fetchone():
                 raise _no_account(name)
             database.execute("INSERT OR REPLACE INTO certificates VALUES (?, ?)", (fingerprint, fold(name)))
 
     def verify(self, name: str, password: str) -> str | None:
-        """The account's name as it is written, if this is its password."""
+        """Return the account's name in its own spelling if this is its password, else None."""
         row = self._find("name, password", name)
-        # Whether there is such an account must not be told by how long the answer takes.
+        # Hash in any case, so that the response time does not reveal whether the account exists.
         found, hashed = row or (None, self._nobody)
         return found if is_password(password, hashed) else None
 
     def scram(self, name: str) -> tuple[str | None, ScramSecret]:
-        """The name as it is written, and what SCRAM needs; of nobody, what looks the same and never fits."""
+        """Return name and SCRAM secret; for an unknown account None and a decoy that never matches."""
         row = self._find("name, scram", name)
         if row is not None:
             return row[0], parse_scram(row[1])
@@ -129,11 +136,12 @@ class Accounts:
         return None, ScramSecret(salt, self._cost.scram_iterations, *keys)
 
     def find(self, name: str) -> str | None:
-        """The name of an account as it is written."""
+        """Return the name of an account in its own spelling, or None."""
         row = self._find("name", name)
         return row[0] if row else None
 
     def of_certificate(self, fingerprint: str) -> str | None:
+        """Return the account that this client certificate may log in to, or None."""
         query = "SELECT name FROM certificates JOIN accounts ON account = key WHERE fingerprint = ?"
         with reading(self._path) as database:
             row = database.execute(query, (fingerprint,)).fetchone()
@@ -147,7 +155,7 @@ class Accounts:
         return row
 
     def _secret(self, name: str) -> bytes:
-        """Random bytes that stay the same for as long as the file exists."""
+        """Return random bytes that stay the same as long as the file exists."""
         with transaction(self._path) as database:
             database.execute("INSERT OR IGNORE INTO secrets VALUES (?, ?)", (name, secrets.token_bytes(32)))
             value: bytes = database.execute("SELECT value FROM secrets WHERE name = ?", (name,)).fetchone()[0]

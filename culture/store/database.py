@@ -1,4 +1,4 @@
-"""The SQLite file: made with the right owner, brought up to date, and opened by several processes at once."""
+"""Create, migrate and open SQLite files that several processes share."""
 
 import contextlib
 import os
@@ -13,19 +13,19 @@ from culture.errors import NotAllowedError, TemporaryError, UnavailableError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 FOR_THE_OWNER = 0o600
+# How long one process waits for another that is writing.
 BUSY_S = 10.0
-"""How long one process waits for another that is writing."""
 BUSY_PAUSE_S = 0.01
+# SQLite cannot work with less free space than this; the WAL index alone takes half of it.
 ROOM_BYTES = 65536
-"""With less on the disk, nothing can be written; an index of the log alone has half of it."""
 Journal = Literal["WAL", "DELETE"]
 
 
 @contextlib.contextmanager
 def transaction(path: Path) -> Iterator[sqlite3.Connection]:
-    """All of it takes effect, or nothing."""
+    """Open the file and run the block in one transaction."""
     with reading(path) as connection, connection:
-        # What is removed is not to be found in unused parts of the file.
+        # Overwrite deleted rows, so that they cannot be recovered from the file.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("BEGIN IMMEDIATE")
         yield connection
@@ -33,7 +33,7 @@ def transaction(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """What SQLite cannot do is told as an error of ours."""
+    """Open the file; raise TemporaryError if it is locked and UnavailableError for other SQLite errors."""
     try:
         connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
         try:
@@ -50,14 +50,14 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _unavailable(path: Path, error: sqlite3.DatabaseError) -> UnavailableError:
-    """SQLite calls it an I/O error when there is no room for the files that it puts beside this one."""
+    """Return the error. SQLite reports an I/O error if the disk has no room for the -wal and -shm files."""
     is_io = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_IOERR
     is_full = is_io and shutil.disk_usage(path.parent).free < ROOM_BYTES
     return UnavailableError(f"cannot use '{path}': {'the disk is full' if is_full else error}")
 
 
 def _choose_journal(path: Path, journal: Journal) -> None:
-    """SQLite does not wait by itself while somebody else does the same."""
+    """Set the journal mode; SQLite does not retry by itself while another process does the same."""
     deadline = time.monotonic() + BUSY_S
     with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S)) as connection:
         while True:
@@ -72,10 +72,10 @@ def _choose_journal(path: Path, journal: Journal) -> None:
 
 
 def prepare(path: Path, migrations: Path = MIGRATIONS, *, journal: Journal = "WAL") -> None:
-    """Makes the file where there is none, and runs the migrations that it has not seen.
+    """Create the file if it is missing, and run the migrations that it has not seen.
 
-    With `DELETE`, reading makes no files beside it, for which a full disk has no room, and may wait for a
-    writer.
+    With journal mode `DELETE`, reading needs no extra files, which a full disk has no room for, but it may
+    wait for a writer.
     """
     _create(path)
     try:
@@ -93,7 +93,7 @@ def prepare(path: Path, migrations: Path = MIGRATIONS, *, journal: Journal = "WA
 
 
 def _statements(script: str) -> Iterator[str]:
-    """One by one: `executescript` would end the transaction."""
+    """Yield the statements of a script one by one: `executescript` would end the transaction."""
     statement = ""
     for line in script.splitlines():
         statement += line + "\n"
@@ -103,14 +103,14 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _create(path: Path) -> None:
-    """Only the server's user reads it, also when root made it before the server ever ran."""
+    """Create the file, readable only by the owner of its directory, even if root creates it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FOR_THE_OWNER)
             try:
                 if os.geteuid() == 0:
-                    # SQLite gives the files that it puts beside this one the same owner.
+                    # SQLite gives the -wal and -shm files the same owner.
                     owner = path.parent.stat()
                     os.fchown(made, owner.st_uid, owner.st_gid)
             finally:

@@ -1,4 +1,4 @@
-"""Which lines of log files are which message, and which of them were redacted."""
+"""Index of the log files of the logger skill: which line is which message, and pending redactions."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -13,27 +13,33 @@ FILE: Final = "lines.db"
 
 
 class Written(NamedTuple):
+    """A message was written to a log file."""
+
     channel: str
     msgid: str
     file: str
+    # Identifies the line, wherever in the file it is.
     digest: bytes
-    """The line is known by it, wherever in the file it is."""
 
 
-class Redacted(NamedTuple):
+class LogLineRedacted(NamedTuple):
+    """A message was redacted."""
+
     channel: str
     msgid: str
+    # Replaces the message in the file.
     text: str
-    """What the file is to say instead."""
 
 
-class Renamed(NamedTuple):
+class LogChannelRenamed(NamedTuple):
+    """A channel was renamed."""
+
     channel: str
     name: str
 
 
-class Due(NamedTuple):
-    """A message that is still in its file, and is not to be."""
+class PendingRedaction(NamedTuple):
+    """A redacted message that is still in its file."""
 
     channel: str
     msgid: str
@@ -43,44 +49,48 @@ class Due(NamedTuple):
 
 
 class LogLines:
-    """Every call opens the file for itself, so that any thread may use it."""
+    """The index. Each call opens the file, so any thread may use it."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
         prepare(self._path, MIGRATIONS / "loglines")
 
-    def add(self, changes: Iterable[Written | Redacted | Renamed]) -> None:
-        """Adding the same again changes nothing."""
+    def add(self, changes: Iterable[Written | LogLineRedacted | LogChannelRenamed]) -> None:
+        """Record changes. Adding the same change again has no effect."""
         with transaction(self._path) as database:
             for change in changes:
                 for statement, values in _statements(change):
                     database.execute(statement, values)
 
-    def due(self) -> list[Due]:
-        # CROSS: of redactions there are few, and SQLite would look at every line.
+    def due(self) -> list[PendingRedaction]:
+        """Return the redacted messages that are still in a file."""
+        # CROSS JOIN makes SQLite begin with the few redactions instead of all lines.
         query = """
         SELECT channel, msgid, file, text, digest FROM redactions CROSS JOIN lines USING (channel, msgid)
         """
         with reading(self._path) as database:
             rows = sorted(database.execute(query))
         return [
-            Due(channel, msgid, file, text, frozenset(row[4] for row in some))
+            PendingRedaction(channel, msgid, file, text, frozenset(row[4] for row in some))
             for (channel, msgid, file, text), some in groupby(rows, key=itemgetter(0, 1, 2, 3))
         ]
 
-    def done(self, due: Due) -> None:
+    def done(self, due: PendingRedaction) -> None:
+        """Forget a message that was removed from its file."""
         with transaction(self._path) as database:
             database.execute("DELETE FROM lines WHERE channel = ? AND msgid = ?", (due.channel, due.msgid))
 
 
-def _statements(change: Written | Redacted | Renamed) -> list[tuple[str, tuple[object, ...]]]:
+def _statements(
+    change: Written | LogLineRedacted | LogChannelRenamed,
+) -> list[tuple[str, tuple[object, ...]]]:
     channel = fold(change.channel)
     match change:
         case Written(_, msgid, file, digest):
             return [("INSERT OR IGNORE INTO lines VALUES (?, ?, ?, ?)", (channel, msgid, file, digest))]
-        case Redacted(_, msgid, text):
+        case LogLineRedacted(_, msgid, text):
             return [("INSERT OR IGNORE INTO redactions VALUES (?, ?, ?)", (channel, msgid, text))]
-        case Renamed(_, name):
+        case LogChannelRenamed(_, name):
             return [
                 (f"UPDATE OR IGNORE {table} SET channel = ? WHERE channel = ?", (fold(name), channel))
                 for table in ("lines", "redactions")

@@ -1,4 +1,4 @@
-"""What accounts have read, and what they publish of themselves."""
+"""Database of the read markers and metadata of accounts."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,40 +16,48 @@ ON CONFLICT DO UPDATE SET timestamp = max(timestamp, excluded.timestamp)
 OfAccounts = dict[Folded, dict[str, str]]
 
 
-class Read(NamedTuple):
+class MarkerMovedTo(NamedTuple):
+    """An account moved a read marker."""
+
     account: str
     target: str
     timestamp: str
 
 
 class Published(NamedTuple):
+    """An account set a metadata key, or removed it (None)."""
+
     account: str
     key: str
     value: str | None
 
 
-class Renamed(NamedTuple):
+class ProfileChannelRenamed(NamedTuple):
+    """A channel was renamed."""
+
     channel: str
     name: str
 
 
 class Profiles:
-    """Every call opens the file for itself, so that any thread may use it."""
+    """The database. Each call opens the file, so any thread may use it."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
         prepare(self._path, MIGRATIONS / "profiles")
 
-    def add(self, changes: Iterable[Read | Published | Renamed]) -> None:
+    def add(self, changes: Iterable[MarkerMovedTo | Published | ProfileChannelRenamed]) -> None:
+        """Write changes in one transaction."""
         with transaction(self._path) as database:
             for change in changes:
                 database.execute(*_statement(change))
 
     def markers(self) -> OfAccounts:
-        """By account and target, those that were moved last at the end."""
+        """Return the read markers by account and target, the last moved at the end."""
         return self._all("SELECT account, target, timestamp FROM markers ORDER BY timestamp")
 
     def metadata(self) -> OfAccounts:
+        """Return the metadata by account and key."""
         return self._all("SELECT account, key, value FROM metadata")
 
     def _all(self, query: str) -> OfAccounts:
@@ -60,13 +68,15 @@ class Profiles:
         return found
 
 
-def _statement(change: Read | Published | Renamed) -> tuple[str, tuple[str | None, ...]]:
+def _statement(
+    change: MarkerMovedTo | Published | ProfileChannelRenamed,
+) -> tuple[str, tuple[str | None, ...]]:
     match change:
-        case Read(account, target, timestamp):
+        case MarkerMovedTo(account, target, timestamp):
             return "INSERT OR REPLACE INTO markers VALUES (?, ?, ?)", (fold(account), fold(target), timestamp)
         case Published(account, key, None):
             return "DELETE FROM metadata WHERE account = ? AND key = ?", (fold(account), key)
         case Published(account, key, value):
             return "INSERT OR REPLACE INTO metadata VALUES (?, ?, ?)", (fold(account), key, value)
-        case Renamed(channel, name):
+        case ProfileChannelRenamed(channel, name):
             return _RENAMED, (fold(name), fold(channel))

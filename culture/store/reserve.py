@@ -1,4 +1,4 @@
-"""A reserve: room on the disk that is laid by, and given up at a start for which there is none."""
+"""Reserve disk space in a file, which is deleted if the server has to start on a full disk."""
 
 import contextlib
 import os
@@ -7,12 +7,12 @@ from typing import Final
 
 from culture.store.database import FOR_THE_OWNER
 
+# SQLite creates -wal and -shm files of 32 KB and more, also to read a database.
 BYTES: Final = 256 * 1024
-"""SQLite puts files of 32 KB and more beside one that it opens, also to read it."""
 
 
-def lay_by(path: Path) -> None:
-    """If there is none yet, and room for it."""
+def create_reserve(path: Path) -> None:
+    """Create the reserve if it is missing and there is space."""
     with contextlib.suppress(OSError):
         file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, FOR_THE_OWNER)
         try:
@@ -23,8 +23,8 @@ def lay_by(path: Path) -> None:
             os.close(file)
 
 
-def give_up(path: Path) -> bool:
-    """Whether there is more room now."""
+def release_reserve(path: Path) -> bool:
+    """Delete the reserve; return whether there was one."""
     with contextlib.suppress(OSError):
         path.unlink()
         return True

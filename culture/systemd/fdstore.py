@@ -1,7 +1,7 @@
-"""Sockets that the service manager keeps while the service is restarted (sd_notify(3), FDSTORE=1).
+"""Store sockets in systemd's file descriptor store over a restart (sd_notify(3), FDSTORE=1).
 
-What was put there comes back with the listening sockets, under the name that it was put by. The manager lets
-go of a socket by itself as soon as both sides have shut it down.
+systemd passes stored sockets to the next process with the listening sockets, under the names they were stored
+by. It drops a socket by itself once both sides have shut it down.
 """
 
 import array
@@ -9,14 +9,14 @@ import socket
 from collections.abc import Mapping
 from typing import Final
 
-AT_ONCE: Final = 200
-"""How many one message carries; the kernel takes 253 (unix(7), SCM_RIGHTS)."""
+# File descriptors per message; the kernel allows 253 (unix(7), SCM_RIGHTS).
+FDS_PER_MESSAGE: Final = 200
 
 
 class FdStore:
-    """`room` says how many it takes: 0 where there is no store.
+    """The file descriptor store of this service. `room` is its capacity, 0 without a store.
 
-    systemd tells it in $FDSTORE from version 254 on; for those before, the unit does.
+    systemd sets $FDSTORE from version 254 on; for earlier versions the unit sets it.
     """
 
     def __init__(self, env: Mapping[str, str]) -> None:
@@ -29,26 +29,28 @@ class FdStore:
 
     @property
     def is_waiting(self) -> bool:
+        """Return whether sockets wait to be sent."""
         return bool(self._waiting)
 
     def put(self, name: str, sock: socket.socket) -> None:
-        """To be kept from the next `hand_over` on."""
+        """Queue a socket for the next `hand_over`."""
         self._waiting.setdefault(name, []).append(sock)
 
     def hand_over(self, timeout_s: float = 0.0) -> bool:
-        """Whether the manager has all of them. If it is busy, the rest is for the next time."""
+        """Send queued sockets to systemd, and return whether it took all. The next call sends the rest."""
         if self._socket is None:
             return True
         self._socket.settimeout(timeout_s)
         for name, waiting in list(self._waiting.items()):
             while waiting:
-                if not self._send(name, waiting[:AT_ONCE]):
+                if not self._send(name, waiting[:FDS_PER_MESSAGE]):
                     return False
-                del waiting[:AT_ONCE]
+                del waiting[:FDS_PER_MESSAGE]
             del self._waiting[name]
         return True
 
     def close(self) -> None:
+        """Drop queued sockets and stop sending."""
         self._waiting.clear()
         if self._socket is not None:
             self._socket.close()
@@ -56,16 +58,16 @@ class FdStore:
 
     def _send(self, name: str, socks: list[socket.socket]) -> bool:
         assert self._socket is not None
-        # What was closed meanwhile has no number any more.
+        # Skip sockets that were closed meanwhile.
         fds = [sock.fileno() for sock in socks if sock.fileno() >= 0]
         if not fds:
             return True
-        told, rights = f"FDSTORE=1\nFDNAME={name}", array.array("i", fds)
+        message, rights = f"FDSTORE=1\nFDNAME={name}", array.array("i", fds)
         try:
             self._socket.sendmsg(
-                [told.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], 0, self._address
+                [message.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], 0, self._address
             )
         except OSError:
-            # It has not read what it was told before, or is just being replaced itself.
+            # systemd has not read earlier messages, or is re-executing itself.
             return False
         return True

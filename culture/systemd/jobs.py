@@ -1,16 +1,16 @@
-"""What the service manager is about to do with a unit of ours."""
+"""Ask systemd about queued jobs of a unit."""
 
 import asyncio
 import contextlib
 from typing import Final
 
 ASKED_S: Final = 1.0
+# At the beginning and the end of a boot there may be no D-Bus for a moment.
 AGAIN_S: Final = 0.1
-"""At the beginning and the end of a boot there may be no D-Bus for a moment."""
 
 
 async def is_stopped_for_good(unit: str) -> bool | None:
-    """Whether it is being stopped and not restarted. None: nobody could be asked."""
+    """Return whether the unit is being stopped rather than restarted; None if systemd cannot be process."""
     with contextlib.suppress(TimeoutError, FileNotFoundError):
         async with asyncio.timeout(ASKED_S):
             while True:
@@ -22,16 +22,16 @@ async def is_stopped_for_good(unit: str) -> bool | None:
 
 
 async def _list_jobs(unit: str) -> str | None:
-    asked = await asyncio.create_subprocess_exec(
+    process = await asyncio.create_subprocess_exec(
         *("systemctl", "list-jobs", "--no-legend", "--plain", "--", unit),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        told, _ = await asked.communicate()
+        output, _ = await process.communicate()
     finally:
-        if asked.returncode is None:
-            asked.kill()
-            await asked.wait()
-    return told.decode(errors="replace") if asked.returncode == 0 else None
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return output.decode(errors="replace") if process.returncode == 0 else None

@@ -1,24 +1,26 @@
-"""Logging: entries with fields in the journal, or plain lines on a terminal.
+"""Log to the journal with structured fields, or to a terminal as plain lines.
 
-The fields are the documented list FIELDS; each kind of entry that people search for has one
-MESSAGE_ID. Both are given as `extra=` to the logging call, by `fields()`.
+FIELDS lists all fields, and MESSAGE_IDS has one id for each kind of entry that people search for. `fields()`
+builds both for the `extra=` argument of a logging call.
 """
 
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 JOURNAL = "/run/systemd/journal/socket"
 _INFO = 6
+_ERROR = 3
 
 FIELDS: dict[str, str] = {
     "CULTURE_NICK": "the agent or client that the entry is about",
     "CULTURE_CHANNEL": "the channel where it happened",
     "CULTURE_PEER": "who is at the other end: a nick or a host, or an address before there is one",
     "CULTURE_ACCOUNT": "the account that somebody logged in to, or tried to",
-    "CULTURE_MECHANISM": "how they showed who they are: a mechanism of SASL, REGISTER, or user",
+    "CULTURE_MECHANISM": "how they showed who they are: by SASL, REGISTER, user, agent or authenticator",
+    "CULTURE_UNIX_USER": "the user of this machine at the other end, or its number where it has no name",
     "CULTURE_OPERATOR": "the operator, by the name in ircd.yaml",
     "CULTURE_TURN": "the turn, the same in every entry about it",
     "CULTURE_BACKEND": "what runs the agent: claude",
@@ -39,6 +41,7 @@ MESSAGE_IDS: dict[str, str] = {
     "login-failed": "ead28a69ccad44199efdab8047a30f50",
     "account-made": "660d21c996334213ac394e44e33f8b94",
     "account-removed": "be6289461cfe4b8db5686e4facf051f1",
+    "impersonation-refused": "4696a1d03b34437999de2a697b176e7c",
     "operator-made": "6089544d2f524a3e9900b3e2767a3441",
     "operator-refused": "f129542f5f664ac0b58af5fc2286f119",
     "client-killed": "8c7668dcb4694c8e82efa61c06f1296b",
@@ -58,6 +61,7 @@ MESSAGE_IDS: dict[str, str] = {
     "connection-lost": "f052232fcdc649109e509c71a8b8a397",
     "session-started": "fe9ce9ec9ff64616b2b9e31a9a6768e1",
     "turn-began": "1068e1c8733544dc9bcf3221cfd0b2f7",
+    "webhook-failed": "72e9e28db35346c7a1668838c0bdc4d5",
     "turn-ended": "44e9216141834e88bba4b37721100b2c",
     "caught-up": "d1506785ded14aea8665d70323798f79",
     "backend-crashed": "26c44875dbf54b0db361fbd2b307f523",
@@ -68,7 +72,7 @@ MESSAGE_IDS: dict[str, str] = {
 
 
 def fields(kind: str | None = None, **values: object) -> dict[str, Any]:
-    """The `extra=` of an entry: its kind, and fields by their short names (`nick`, `turn`, …)."""
+    """Return the `extra=` of an entry from its kind and fields by short name (`nick`, `turn`, …)."""
     named = {f"CULTURE_{name.upper()}": str(value) for name, value in values.items() if value is not None}
     unknown = named.keys() - FIELDS.keys()
     if unknown:
@@ -80,25 +84,43 @@ def log_to_journal_or_terminal(program: str, env: Mapping[str, str], *, verbose:
     """Set up logging once, at the start of a program."""
     handler = _journal_handler(program) if _stderr_is_journal(env) else _terminal_handler()
     logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler], force=True)
-    # What libraries have to say below a warning is about themselves.
+    # Libraries log their own internals below WARNING.
     for name in ("asyncio", "aiohttp", "mcp", "claude_agent_sdk"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def tell_journal(program: str, kind: str, text: str, **values: object) -> None:
-    """One entry from a program that is no service; nothing where there is no journal."""
+    """Write one entry from a program that is not a service; do nothing without a journal."""
+    send = _sender()
+    if send is not None:
+        send(text, SYSLOG_IDENTIFIER=program, PRIORITY=_INFO, **fields(kind, **values))
+
+
+def _sender() -> Callable[..., None] | None:
     if not os.path.exists(JOURNAL):
-        return
+        return None
     try:
         # Compiled against libsystemd, so it is needed only where there is a journal.
         from systemd import journal
     except ModuleNotFoundError:
-        return
-    journal.send(text, SYSLOG_IDENTIFIER=program, PRIORITY=_INFO, **fields(kind, **values))
+        return None
+    send: Callable[..., None] = journal.send
+    return send
+
+
+def tell_about_unit(program: str, unit: str, text: str) -> None:
+    """Write an entry that `systemctl status` shows for another unit; do nothing without a journal.
+
+    systemd shows such entries if root wrote them (OBJECT_SYSTEMD_UNIT= in systemd.journal-fields(7)).
+    """
+    send = _sender()
+    if send is not None:
+        for line in text.splitlines():
+            send(line, SYSLOG_IDENTIFIER=program, PRIORITY=_ERROR, OBJECT_SYSTEMD_UNIT=unit)
 
 
 def _stderr_is_journal(env: Mapping[str, str]) -> bool:
-    """$JOURNAL_STREAM names the journal's socket; stderr may since have been redirected elsewhere."""
+    """Return whether stderr is the journal's socket that $JOURNAL_STREAM names, and was not redirected."""
     device, _, inode = env.get("JOURNAL_STREAM", "").partition(":")
     try:
         stderr = os.fstat(sys.stderr.fileno())
@@ -126,7 +148,7 @@ def _terminal_handler() -> logging.Handler:
 
 
 class _TerminalFormatter(logging.Formatter):
-    """The message alone; its level in front where it is not the ordinary one."""
+    """Prefixes the message with its level, except for INFO."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)

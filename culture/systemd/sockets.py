@@ -1,4 +1,4 @@
-"""Listening sockets that the service manager opened for us."""
+"""Receive the sockets that systemd passes to this service (socket activation)."""
 
 import socket
 from collections.abc import Mapping
@@ -9,18 +9,18 @@ from culture.errors import UnavailableError
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A socket from the manager, with the name that its unit gives it (FileDescriptorName=)."""
+    """A socket from systemd, with its FileDescriptorName=."""
 
     name: str
     socket: socket.socket
 
 
 def passed_sockets(env: Mapping[str, str]) -> list[Passed]:
-    """What was passed to this process, in order. They are ours afterwards; a second call gives none."""
+    """Return the sockets that systemd passed, in order. A second call returns none."""
     if "LISTEN_FDS" not in env:
         return []
     try:
-        # Compiled against libsystemd, so it is needed only where a manager passes sockets.
+        # Compiled against libsystemd, so it is required only if systemd passes sockets.
         from systemd import daemon
     except ModuleNotFoundError:
         raise UnavailableError(

@@ -1,14 +1,14 @@
-"""An example of a skill: `SEEN nick` tells when somebody last spoke in a public channel.
+"""An example of a skill: `SEEN nick` answers when somebody last spoke in a public channel.
 
-In ircd.yaml: `skills: [history, profiles, urlindex, "seen:Seen"]`, with this file where the server's Python
-finds it.
+In ircd.yaml: `skills: [history, profiles, urlindex, "seen:Seen"]`. The server's Python must be able to import
+this file.
 """
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from culture.ircd.failures import Failure
-from culture.ircd.skills import Asker, Happening, Replies, Reply, Skill, SkillCommand
+from culture.ircd.skills import Asker, EventRecord, Replies, Reply, Skill, SkillCommand
 from culture.names import fold
 from culture.skills.table import Place
 
@@ -16,6 +16,8 @@ FILE = "seen.tsv"
 
 
 class Seen(Skill):
+    """Remembers the last message of each nick, also over restarts."""
+
     name = "seen"
     wants = frozenset({"PRIVMSG"})
 
@@ -28,7 +30,7 @@ class Seen(Skill):
                 self._last[nick] = (float(at), channel)
         self.commands = {"SEEN": SkillCommand(self._answer, params=1)}
 
-    def observe(self, happened: Sequence[Happening]) -> None:
+    def observe(self, happened: Sequence[EventRecord]) -> None:
         for each in happened:
             if each.is_public:
                 self._last[fold(each.source.partition("!")[0])] = (each.at, each.target)

@@ -20,8 +20,8 @@ from figures import percentiles_ms
 from network import DEADLINE_S, Plain, ircd, plain_client
 
 PROGRAM = Path(__file__).with_name("stamping_agent.py")
+# The channel of the first agent. The others are elsewhere, so that they stay idle.
 MEANT = "#meant"
-"""The channel of the first agent. The others are elsewhere, so that they stay idle."""
 BUSY_PER_S = 1000
 BURST = 10
 START_S = 60.0

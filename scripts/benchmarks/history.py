@@ -17,10 +17,11 @@ from figures import percentiles_ms
 from culture.config.ircd import IrcdConfig
 from culture.errors import UnavailableError
 from culture.ircd.commands.table import COMMANDS
-from culture.ircd.core import Ircd
-from culture.ircd.delivery import joined
-from culture.ircd.ids import new_ids
-from culture.ircd.skills import NO_SKILLS, Asker, Happening, Membership, Skills
+from culture.ircd.delivery.queue import join_output
+from culture.ircd.recording.ids import new_ids
+from culture.ircd.server import Ircd
+from culture.ircd.skills import NO_SKILLS, Asker, EventRecord, Membership, Skills
+from culture.protocol.parties import parse_party
 from culture.skills.history.command import HistoryCommand
 from culture.skills.history.minilm import MiniLm, find_model
 from culture.skills.history.semantic import SLICE, Semantic
@@ -35,8 +36,8 @@ WORDS_EACH = 12
 VOCABULARY = 30_000
 SAID = 50_000
 ASKED = 300
+# Messages that get a vector: an encoder takes a hundredth of a second for each.
 MEANT = 160
-"""Messages that get a vector: an encoder takes a hundredth of a second for each."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -104,12 +105,12 @@ class Talk:
     def line(self) -> str:
         return " ".join(self._random.choices(self.words, cum_weights=self._weights, k=WORDS_EACH))
 
-    def happening(self, number: int) -> Happening:
+    def happening(self, number: int) -> EventRecord:
         source = f"spark-u{number % PEOPLE}!u@spark"
         at = 1_700_000_000 + number / 50
         channel = f"#c{number % CHANNELS}"
         head = (f"x{number:x}", at, "PRIVMSG", channel, source, None, self.line())
-        return Happening(*head, is_public=True, seq=number + 1)
+        return EventRecord(*head, is_public=True, seq=number + 1)
 
 
 def _fan_out_us(skills: Skills, at_once: int) -> float:
@@ -135,7 +136,7 @@ def _fan_out_us(skills: Skills, at_once: int) -> float:
         for _ in range(at_once):
             ircd.received(sessions[0], line)
         for output in ircd.drain().values():
-            joined(output)
+            join_output(output)
     return round((time.perf_counter() - started) / (SAID // READERS // at_once * at_once) * 1e6, 2)
 
 
@@ -153,7 +154,7 @@ def _answers(history: History, talk: Talk, messages: int) -> dict:
     chathistory, command = history.commands["CHATHISTORY"].answer, history.commands["HISTORY"].answer
     channels = {f"#c{number}": Membership(0.0, "") for number in range(10)}
     caps = frozenset({"batch", "draft/chathistory"})
-    asker = Asker("spark-u1", None, ("nick:spark-u1",), 0.0, caps, channels)
+    asker = Asker("spark-u1", None, (parse_party("session:u1"),), caps, channels)
     words = talk.words
 
     def asking(answer: Callable, *params: Callable[[int], str]) -> dict[str, float]:
@@ -191,7 +192,7 @@ def _meant(archive: Archive, encoder: MiniLm) -> dict[str, float]:
     vectors = archive.directory / FILE
     some = vectors.read_bytes()
     vectors.write_bytes(some * (100_000 // MEANT))
-    asker = Asker("spark-u1", None, ("nick:spark-u1",), 0.0)
+    asker = Asker("spark-u1", None, (parse_party("session:u1"),))
     answer = HistoryCommand(archive, "spark", semantic).answer
     questions = [
         "which machine has run out of space",

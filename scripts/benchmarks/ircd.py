@@ -32,12 +32,12 @@ BUSY = 0.9
 class Scenario:
     title: str
     arguments: tuple[str, ...]
+    # Keys of the generator's answer, and their units.
     figures: tuple[tuple[str, str], ...] = (("per_s", "deliveries/s"),)
-    """Keys of the generator's answer, and their units."""
+    # With our limits as they are by default, since they are what protects others.
     as_shipped: bool = False
-    """With our limits as they are by default, since they are what protects others."""
+    # In each round. A fraction of a millisecond is soon disturbed by whatever else the machine does.
     times: int = 1
-    """In each round. A fraction of a millisecond is soon disturbed by whatever else the machine does."""
 
 
 CHANNELS = ("channels", "--channels", "200", "--members", "10")
@@ -59,6 +59,8 @@ SCENARIOS = {
     "attack-stalled": Scenario("  one stops reading", (*TALK, "--stalled", "1"), PERCENTILES, True),
     "attack-silent": Scenario("  1000 come and are silent", (*TALK, "--silent", "1000"), PERCENTILES, True),
     "attack-flood": Scenario("  one floods", (*TALK, "--flooders", "1"), PERCENTILES, True),
+    "attack-joins": Scenario("  3 join 100 banned channels", (*TALK, "--joiners", "3"), PERCENTILES, True),
+    "attack-lists": Scenario("  3 list everything", (*TALK, "--listers", "3"), PERCENTILES, True),
     "connect": Scenario(
         "1000 clients connect",
         ("connect", "--clients", "1000"),

@@ -8,7 +8,7 @@
  *   latency   --channels C --members K --rate N      one speaker per channel, N messages a second in all
  *   connect   --clients N --pid PID                  registrations a second; memory of PID for each
  *
- * With --silent, --stalled, --flooders or --visitors N there are others too: see nuisance.h.
+ * With --silent, --stalled, --flooders, --joiners, --listers or --visitors N there are others too: see nuisance.h.
  *
  * Every message carries its sender, its number and the time. A delivery counts if it comes from that sender,
  * to that target, whole, and with the number after the last one; anything else ends the run, as do an error
@@ -498,6 +498,7 @@ int main(int count, char **words) {
         {"receivers", &want.receivers}, {"channels", &want.channels}, {"members", &want.members},
         {"pairs", &want.pairs}, {"clients", &want.clients}, {"window", &want.window}, {"rate", &want.rate},
         {"silent", &nuisances.silent}, {"stalled", &nuisances.stalled}, {"flooders", &nuisances.flooders},
+        {"joiners", &nuisances.joiners}, {"listers", &nuisances.listers},
         {"visitors", &nuisances.visitors},
     };
     want.scenario = count > 1 ? words[1] : "none";

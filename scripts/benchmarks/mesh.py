@@ -17,7 +17,7 @@ from figures import percentiles_ms
 from history import file_all
 from network import Plain, plain_client
 
-from culture.protocol.happening import GENERATION_SHIFT, Happening
+from culture.protocol.event_record import GENERATION_SHIFT, EventRecord
 from culture.store.history.archive import Archive
 
 NAMES = ("spark", "thor", "orin", "ec2")
@@ -103,12 +103,14 @@ async def _start(
 
 def _configure(name: str, home: Path, ports: Mapping[str, int]) -> None:
     home.mkdir(exist_ok=True)
-    (home / "link").write_text("sesame")
     config = f"name: {name}\nlisten: ['127.0.0.1:0']\nstate_dir: {home}\nskills: [history]\n"
-    config += "history: {semantic: false}\nlimits: {local_rate_lines_per_s: 0}\nlinks:\n"
+    config += "history: {semantic: false, client_bytes_per_s: 0, total_bytes_per_s: 0}\n"
+    config += "limits: {local_rate_lines_per_s: 0}\nlinks:\n"
     for peer, port in ports.items():
         address = f", address: '127.0.0.1:{port}'" if port else ""
-        config += f"  - {{name: {peer}, secret_credential: link{address}}}\n"
+        # Each link has a secret of its own.
+        (home / peer).write_text(f"sesame of {'-'.join(sorted((name, peer)))}")
+        config += f"  - {{name: {peer}, secret_credential: {peer}{address}}}\n"
     (home / "ircd.yaml").write_text(config)
 
 
@@ -203,7 +205,7 @@ def _fill(home: Path, count: int) -> None:
     for start in range(0, count, 1000):
         archive.append(
             [
-                Happening(
+                EventRecord(
                     *(f"bench{number:x}", 1_700_000_000 + number / 100, "PRIVMSG", CHANNEL),
                     *("spark-ori!ori@spark", None, f"{TEXT} {number}"),
                     is_public=True,

@@ -1,4 +1,4 @@
-/* Clients that an IRC server has to live with: silent, stalled, flooding, or only visiting. */
+/* Clients that an IRC server has to live with: silent, stalled, flooding, asking too much, or only visiting. */
 #define _GNU_SOURCE
 #include "nuisance.h"
 #include <arpa/inet.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define READ_BYTES 65536
@@ -15,9 +16,13 @@
 #define STAY_TURNS 64         /* of its own, at most, before a visitor leaves */
 #define AT_A_TIME 8
 #define SELDOM 8              /* one visitor in so many stops reading… */
+#define BAN_CHANNELS 100
+#define BANS 100              /* in each of them */
+#define BANS_AT_ONCE 4        /* what every server takes in one MODE */
+#define SET_UP_S 60
 #define SOME 2                /* …unless so many do already, which takes them longer than to leave */
 
-enum fate { SILENT, FLOODS, STALLS, QUITS, VANISHES };
+enum fate { SILENT, FLOODS, STALLS, JOINS, LISTS, QUITS, VANISHES };
 enum phase { AWAY, CONNECTED, HERE, LEAVING };
 
 struct nuisance {
@@ -107,6 +112,55 @@ static void flood(struct nuisance *one, const char *before) {
     flush(one);
 }
 
+/* A line that costs the server much is sent again as soon as the last one is on its way. */
+static void insist(struct nuisance *one, const char *line) {
+    if (!one->out_bytes)
+        say(one, line);
+    flush(one);
+}
+
+static char join_all[8 * BAN_CHANNELS] = "JOIN ";
+
+/* Somebody who makes the channels that joiners are banned from, and stays in them. */
+static void ban_joiners(void) {
+    static char text[BAN_CHANNELS * (BANS / BANS_AT_ONCE + 1) * 128];
+    char *end = text + sprintf(text, "NICK V0\r\nUSER v 0 * :v\r\n");
+    for (int channel = 0; channel < BAN_CHANNELS; channel++) {
+        sprintf(strchr(join_all, 0), "%s#b%d", channel ? "," : "", channel);
+        end += sprintf(end, "JOIN #b%d\r\n", channel);
+        for (int ban = 0; ban < BANS; ban += BANS_AT_ONCE) {
+            end += sprintf(end, "MODE #b%d +bbbb", channel);
+            for (int i = ban; i < ban + BANS_AT_ONCE; i++)
+                end += i == BANS - 1 ? sprintf(end, " V*!*@*") : sprintf(end, " *e*v*i*l*!*@10.0.0.%d", i);
+            end += sprintf(end, "\r\n");
+        }
+    }
+    end += sprintf(end, "PING :all-set\r\n");
+    strcat(join_all, "\r\n");
+
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct timeval patience = {.tv_sec = SET_UP_S};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (const struct sockaddr *)&server, sizeof server))
+        return;
+    static char got[READ_BYTES];
+    size_t held = 0;
+    for (const char *at = text;;) {
+        ssize_t sent = at < end ? send(fd, at, end - at, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+        if (sent > 0)
+            at += sent;
+        ssize_t bytes = recv(fd, got + held, sizeof got - held - 1, at < end ? MSG_DONTWAIT : 0);
+        if (bytes <= 0 && (at == end || (bytes < 0 && errno != EAGAIN)))
+            return;
+        if (bytes <= 0)
+            continue;
+        got[held += bytes] = 0;
+        if (strstr(got, "all-set"))
+            return;
+        held = 0;
+    }
+}
+
 static void go_on(struct nuisance *one) {
     if (one->is_visitor && one->turns_left-- > 0)
         return;
@@ -115,6 +169,12 @@ static void go_on(struct nuisance *one) {
         break;
     case FLOODS:
         flood(one, "PRIVMSG #c0 :");
+        break;
+    case JOINS:
+        insist(one, join_all);
+        break;
+    case LISTS:
+        insist(one, "LIST\r\nWHO *\r\n");
         break;
     case STALLS:
         one->phase = LEAVING;
@@ -153,14 +213,20 @@ static void serve(struct nuisance *one) {
 }
 
 void nuisances_begin(const struct nuisances *want, int port, int channels) {
-    int counts[] = {want->silent, want->flooders, want->stalled, want->visitors};
+    int counts[] = {want->silent, want->flooders, want->stalled, want->joiners, want->listers, want->visitors};
+    int kinds = sizeof counts / sizeof *counts, all = 1;
     server = (struct sockaddr_in){
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     channel_count = channels;
-    nuisances = calloc(counts[0] + counts[1] + counts[2] + counts[3] + 1, sizeof *nuisances);
-    for (int kind = 0; nuisances && kind < 4; kind++)
+    for (int kind = 0; kind < kinds; kind++)
+        all += counts[kind];
+    nuisances = calloc(all, sizeof *nuisances);
+    for (int kind = 0; nuisances && kind < kinds; kind++)
         for (int i = 0; i < counts[kind]; i++)
-            nuisances[total++] = (struct nuisance){.fd = -1, .fate = (enum fate)kind, .is_visitor = kind == 3};
+            nuisances[total++] =
+                (struct nuisance){.fd = -1, .fate = (enum fate)kind, .is_visitor = kind == kinds - 1};
+    if (want->joiners)
+        ban_joiners();
 }
 
 void nuisances_turn(void) {

@@ -8,6 +8,8 @@ struct nuisances {
     int silent;     /* connect and say nothing */
     int stalled;    /* ask for much and read none of it */
     int flooders;   /* talk to the first channel as fast as they can */
+    int joiners;    /* try again and again to join a hundred channels, each of which has a hundred bans */
+    int listers;    /* ask again and again for all channels and all people */
     int visitors;   /* come, join, talk, and leave: with a word, without one, or by not reading any more */
 };
 

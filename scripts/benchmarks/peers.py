@@ -28,14 +28,14 @@ class Server:
     program: str
     config: Callable[["Place"], str]
     arguments: tuple[str, ...]
+    # Of Debian: its own, then what that needs and a small system lacks.
     packages: tuple[str, ...] = ()
-    """Of Debian: its own, then what that needs and a small system lacks."""
+    # Connections that may be opened at a time: whoever finds its queue full tries again after a second.
     at_once: int = 500
-    """Connections that may be opened at a time: whoever finds its queue full tries again after a second."""
+    # The name of every client, whatever its configuration says.
     looks_up: bool = False
-    """The name of every client, whatever its configuration says."""
+    # Where the packages are, if they are not installed.
     unpacked: Path | None = None
-    """Where the packages are, if they are not installed."""
 
     @property
     def is_installed(self) -> bool:
@@ -165,7 +165,7 @@ listen: ['127.0.0.1:{place.port}']
 nick_policy: open
 state_dir: {place.directory}
 # An extra of its own, with a model that wants a core for itself.
-history: {{semantic: false}}
+history: {{semantic: false, client_bytes_per_s: 0, total_bytes_per_s: 0}}
 """
 
 
@@ -241,8 +241,8 @@ def _culture_with_history(place: Place) -> str:
 
 OURS = Server(sys.executable, _culture, ("-m", "culture.daemons.ircd", "--config", "{config}"))
 WITH_HISTORY = dataclasses.replace(OURS, config=_culture_with_history)
+# Its limits are in force.
 AS_SHIPPED = dataclasses.replace(OURS, config=_culture_as_shipped)
-"""Its limits are in force."""
 PEERS = {
     "inspircd": Server("inspircd", _inspircd, ("--nofork", "--config={config}"), ("inspircd",)),
     "ngircd": Server("ngircd", _ngircd, ("--nodaemon", "--config", "{config}"), ("ngircd",), at_once=8),

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
+# Of loopback, and not where a resolver of the system may be.
 RESOLVER: Final = "127.0.0.153"
-"""Of loopback, and not where a resolver of the system may be."""
 _HEADER: Final = struct.Struct("!HHHHHH")
 _NO_SUCH_NAME: Final = 0x8183
 

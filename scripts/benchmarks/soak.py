@@ -15,11 +15,11 @@ from peers import AS_SHIPPED, Running, on_core, running
 
 SAMPLE_S = 1.0
 TELL_EVERY = 10
+# The part of the time that a server may take to get as large as it will be.
 WARM_UP = 0.5
-"""The part of the time that a server may take to get as large as it will be."""
 GROWTH = 0.03
+# Whichever is more, from the end of the warm-up: what is not growth but how memory is handed out.
 GROWTH_KB = 4096
-"""Whichever is more, from the end of the warm-up: what is not growth but how memory is handed out."""
 
 
 def main() -> int:

@@ -5,11 +5,11 @@ import socket
 import time
 
 from culture.agent.backends.table import BACKENDS
-from culture.agent.contract import AgentRunnerBase, SessionSpec
+from culture.agent.contract import AgentRunnerBase, Result, SessionSpec
 from culture.daemons.agent import main
 
+# Where each prompt is told to: the name of a unix datagram socket.
 STAMPS = "CULTURE_BENCH_STAMPS"
-"""Where each prompt is told to: the name of a unix datagram socket."""
 
 
 class Stamps(AgentRunnerBase):
@@ -32,8 +32,7 @@ class Stamps(AgentRunnerBase):
         # Of a clock that all processes share.
         self._socket.sendto(f"{time.perf_counter():.9f}".encode(), self._to)
         assert self.on_message is not None
-        done = {"type": "result", "failed": False, "error": "", "status": None, "asked": True}
-        await self.on_message({**done, "cost_usd": None, "duration_ms": 0, "usage": {}, "context": None})
+        await self.on_message(Result())
 
     def is_running(self) -> bool:
         return True

@@ -1,6 +1,6 @@
-"""scripts/reference: the tables of the IRC reference, from what the server itself goes by.
+"""scripts/reference: write the tables of the IRC reference from the server's own tables.
 
-Commands are explained in the manual that HELP reads; numerics and capabilities by the words below them.
+Commands are explained in the manual that HELP reads, numerics and capabilities in the comments above them.
 """
 
 import argparse
@@ -8,11 +8,11 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from types import ModuleType
 
-from culture.ircd.commands.manual import MANUAL, Entry
+from culture.ircd.commands.server.manual import MANUAL, HelpEntry
 from culture.protocol import capabilities, numerics
 
 PAGE = Path(__file__).parents[2] / "docs/reference/irc.md"
@@ -27,7 +27,9 @@ def main() -> int:
     page = PAGE.read_text()
     written = with_tables(page)
     if options.check and written != page:
-        print("docs/reference/irc.md is not as the server has it\nhint: scripts/reference", file=sys.stderr)
+        print(
+            "docs/reference/irc.md differs from the server's tables\nhint: scripts/reference", file=sys.stderr
+        )
         return 1
     if not options.check:
         PAGE.write_text(written)
@@ -35,7 +37,7 @@ def main() -> int:
 
 
 def with_tables(page: str) -> str:
-    """The first table of each section is made anew; the rest of the page is written by hand."""
+    """Return the page with the first table of each section replaced; the rest is written by hand."""
     for section, rows in TABLES.items():
         before, title, behind = page.partition(f"\n## {section}\n\n")
         if not behind.startswith("|"):
@@ -60,43 +62,46 @@ def _commands() -> Iterator[Row]:
         yield f"`{name}`", _forms(entry), f"{entry.purpose} {entry.details}".strip()
 
 
-def _forms(entry: Entry) -> str:
+def _forms(entry: HelpEntry) -> str:
     return ", ".join(f"`{form}`" for form in entry.forms.split(" | ") if form)
 
 
 def _capabilities() -> Iterator[Row]:
     yield "capability", ""
-    for _, name, words in sorted(_explained(capabilities), key=lambda row: row[1]):
-        yield f"`{name}`", words
+    for _, name, text in sorted(_explained(capabilities), key=lambda row: row[1]):
+        yield f"`{name}`", text
 
 
 def _numerics() -> Iterator[Row]:
     yield "code", "name", "when"
-    for name, code, words in sorted(_explained(numerics), key=lambda row: row[1]):
-        yield f"`{code}`", name, words
+    for name, code, text in sorted(_explained(numerics), key=lambda row: row[1]):
+        yield f"`{code}`", name, text
 
 
 def _explained(module: ModuleType) -> Iterator[tuple[str, str, str]]:
-    """Names, their values, and the words below them."""
-    for body in _bodies(ast.parse(inspect.getsource(module))):
-        for statement, below in zip(body, [*body[1:], None], strict=True):
+    """Yield the name, the value and the explanation of each string constant of a module and its classes."""
+    source = inspect.getsource(module)
+    lines = source.splitlines()
+    for body in _bodies(ast.parse(source)):
+        for statement in body:
             match statement:
                 case (
                     ast.AnnAssign(target=ast.Name(name), value=ast.Constant(str(value)))
                     | ast.Assign(targets=[ast.Name(name)], value=ast.Constant(str(value)))
                 ):
-                    yield name, value, _words(name, below)
+                    yield name, value, _comment_above(name, lines[: statement.lineno - 1])
 
 
 def _bodies(tree: ast.Module) -> Iterable[list[ast.stmt]]:
     return [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
 
 
-def _words(name: str, below: ast.stmt | None) -> str:
-    match below:
-        case ast.Expr(ast.Constant(str(words))):
-            return " ".join(words.split())
-    sys.exit(f"scripts/reference: '{name}' is not explained\nhint: say below it, in three quotes, what it is")
+def _comment_above(name: str, lines: list[str]) -> str:
+    """Return the comment that ends at the last of these lines, as one line of text."""
+    comment = list(takewhile(lambda line: line.startswith("#"), map(str.strip, reversed(lines))))
+    if not comment:
+        sys.exit(f"scripts/reference: '{name}' is not explained\nhint: say in a comment above it what it is")
+    return " ".join(line.removeprefix("#").strip() for line in reversed(comment))
 
 
 TABLES: dict[str, Callable[[], Iterator[Row]]] = {

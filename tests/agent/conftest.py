@@ -13,17 +13,31 @@ import pytest
 from support.irc import Plain, connected
 from support.program import Program
 
-from culture.agent.contract import AgentRunnerBase, Message, SupervisorBase
-from culture.agent.daemon import PATIENCE_S, AgentDaemon
-from culture.agent.gate import Gate
+from culture.agent.contract import (
+    AgentRunnerBase,
+    Assistant,
+    ContextChanged,
+    Result,
+    SupervisorBase,
+    Text,
+    ToolResult,
+    ToolUse,
+    Usage,
+)
+from culture.agent.daemon import CONNECT_TIMEOUT_S, AgentDaemon
+from culture.agent.identity import NO_PASSWORDS, Passwords
+from culture.agent.reporting.journal_events import JournalEvents
+from culture.agent.reporting.webhooks import Webhooks
+from culture.agent.turns.gate import Gate
 from culture.config.address import Address, TcpAddress, UnixAddress
 from culture.config.agents import AgentConfig, TurnsConfig
 from culture.config.loader import parse
+from culture.config.webhooks import WebhooksConfig
 from culture.errors import CultureError
-from culture.net.listeners import FOR_THE_OWNER, open_listener
+from culture.net.listen.listeners import FOR_THE_OWNER, open_listener
 from culture.rehearsal.environment import environment
 from culture.rehearsal.script import DEFAULT, Script, load_script
-from culture.rehearsal.server import Server
+from culture.rehearsal.server import RehearsalServer
 from culture.store.agent.file import AgentFile
 
 
@@ -58,7 +72,7 @@ async def ori(ircd) -> AsyncIterator[Plain]:
 
 @dataclass(frozen=True)
 class Model:
-    server: Server
+    server: RehearsalServer
     env: dict[str, str]
 
     def prompts(self) -> list[str]:
@@ -73,7 +87,7 @@ class Model:
 async def model() -> AsyncIterator[Model]:
     """The rehearsal model with its default script, and what points a CLI at it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        async with Server(load_script(DEFAULT)) as server:
+        async with RehearsalServer(load_script(DEFAULT)) as server:
             await server.listen([listener])
             yield Model(server, environment(f"http://127.0.0.1:{listener.getsockname()[1]}"))
 
@@ -109,10 +123,10 @@ class HandRunner(AgentRunnerBase):
             await self.ends_turn("interrupted")
 
     async def compact(self) -> None:
-        await self.on_message({"type": "context", "did": "compacted", "failed": False, "error": ""})
+        await self.on_message(ContextChanged("compacted"))
 
     async def clear(self) -> None:
-        await self.on_message({"type": "context", "did": "cleared", "failed": False, "error": ""})
+        await self.on_message(ContextChanged("cleared"))
 
     def is_running(self) -> bool:
         return self.is_up
@@ -122,17 +136,17 @@ class HandRunner(AgentRunnerBase):
         return (self.resume or "by-hand") if self.is_up else None
 
     async def ends_turn(self, error: str = "", *, status: int | None = None, asked: bool = True) -> None:
-        result: Message = {
-            "type": "result", "failed": bool(error), "error": error, "status": status, "cost_usd": 0.01,
-            "duration_ms": 5, "usage": {"input_tokens": 90, "cached_tokens": 80, "output_tokens": 4},
-            "context": 0.12, "asked": asked,
-        }  # fmt: skip
         self.owed -= asked
-        await self.on_message(result)
+        await self.on_message(Result(error, status, 0.01, 5, Usage(90, 80, 4), 0.12, asked))
 
-    async def uses_a_tool(self) -> None:
-        content = [{"type": "tool_use", "id": "1", "name": "Bash", "input": {}}]
-        await self.on_message({"type": "assistant", "model": "by-hand", "content": content})
+    async def says(self, text: str) -> None:
+        await self.on_message(Assistant("by-hand", (Text(text),)))
+
+    async def uses_a_tool(self, id: str = "1", **input: object) -> None:
+        await self.on_message(Assistant("by-hand", (ToolUse(id, "Bash", input),)))
+
+    async def tool_returns(self, text: str, id: str = "1", *, failed: bool = False) -> None:
+        await self.on_message(ToolResult(id, text, failed))
 
     async def dies(self, code: int = -9) -> None:
         """As a backend does it: whoever waits for a result gets one, then the end is told."""
@@ -155,6 +169,8 @@ class Agent:
         gate: Gate | None = None,
         supervisor: SupervisorBase | None = None,
         state: Path | None = None,
+        passwords: Passwords = NO_PASSWORDS,
+        webhooks: WebhooksConfig | None = None,
         **config: object,
     ) -> None:
         self.socket = home / f"{nick}.sock"
@@ -164,7 +180,7 @@ class Agent:
         self.start_error: CultureError | None = None
         self.statuses: list[str] = []
         self.is_ready = False
-        self.patience_s = PATIENCE_S
+        self.patience_s = CONNECT_TIMEOUT_S
         self.listener = open_listener(UnixAddress(str(self.socket)), unix_mode=FOR_THE_OWNER)
         self.file = AgentFile(state or home / nick)
         self.daemon = AgentDaemon(
@@ -177,7 +193,10 @@ class Agent:
             limits=limits or TurnsConfig(restart_delay_s=0),
             gate=gate,
             supervisor=supervisor,
+            proof="own",
             on_status=self.statuses.append,
+            passwords=passwords,
+            webhooks=Webhooks(webhooks, JournalEvents(nick, "claude")) if webhooks is not None else None,
         )
 
     def _make_runner(self, resume: str) -> HandRunner:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from culture.agent.answers import asks_for_status
+from culture.agent.reporting.status_query import asks_for_status
 from culture.client.events import Said
 
 

@@ -1,9 +1,12 @@
 """Which of the things said to an agent is the answer to a question of its own."""
 
+import asyncio
+
 import pytest
 
-from culture.agent.asking import Questions
+from culture.agent.tools.pending_questions import PendingQuestions, is_question
 from culture.client.events import Said
+from culture.errors import TemporaryError
 
 OWN = "spark-claude"
 
@@ -16,9 +19,9 @@ def said(
 
 
 @pytest.fixture
-async def questions() -> Questions:
+async def questions() -> PendingQuestions:
     members = {"#ops": ["spark-claude", "spark-ori", "thor-bo", "thor-lea"]}
-    return Questions(lambda: OWN, lambda channel: members.get(channel, []), ["spark-*", "thor-bo"])
+    return PendingQuestions(lambda: OWN, lambda channel: members.get(channel, []), ["spark-*", "thor-bo"])
 
 
 CALL = "@spark-claude the second one"
@@ -27,22 +30,31 @@ CALL = "@spark-claude the second one"
 @pytest.mark.parametrize(
     ("answer", "target", "is_one"),
     [
-        # Asked in a channel: whoever calls the agent there, or writes to it in private and is there.
+        # Asked in a channel: whoever is in it and calls the agent there.
         (said("spark-ori", CALL, "#ops"), "#ops", True),
+        (said("spark-ori", "spark-claude: the second one", "#ops"), "#ops", True),
         (said("thor-bo", CALL, "#OPS"), "#ops", True),
-        (said("spark-ori", "the second one"), "#ops", True),
+        (said("spark-ori", "the second one"), "#ops", False),
+        (said("spark-eve", CALL, "#ops"), "#ops", False),
+        (said("spark-eve", "yes", "#ops", reply="q1"), "#ops", False),
         (said("spark-ori", "\1ACTION nods at @spark-claude\1", "#ops"), "#ops", True),
         (said("spark-ori", "the second one", "#ops"), "#ops", False),
         (said("spark-ori", CALL, "#other"), "#ops", False),
         (said("spark-lea", "I am not there"), "#ops", False),
-        # Asked of somebody: they alone, in private or by a mention anywhere.
-        (said("spark-ori", "the second one"), "spark-ori", True),
-        (said("SPARK-Ori", CALL, "#ops"), "spark-ori", True),
+        # Asked of somebody in private: they alone, in private.
+        (said("SPARK-ori", "the second one"), "spark-ori", True),
+        (said("spark-ori", CALL, "#ops"), "spark-ori", False),
+        (said("spark-ori", CALL, "#ops", reply="q1"), "spark-ori", False),
+        (said("thor-bo", "yes", reply="q1"), "spark-ori", False),
         (said("spark-ori", "the second one", "#ops"), "spark-ori", False),
         (said("thor-bo", "the second one"), "spark-ori", False),
-        # A reply to the question is one wherever it is said; a reply to something else is none.
+        # A reply to the question needs no mention; a reply to something else is none. Who was not asked, or
+        # speaks elsewhere, does not answer by quoting the question.
         (said("thor-bo", "yes", "#ops", reply="q1"), "#ops", True),
-        (said("thor-bo", "yes", "#ops", reply="q1"), "spark-ori", True),
+        (said("spark-ori", "yes", reply="q2"), "spark-ori", True),
+        (said("thor-bo", "yes", "#ops", reply="q1"), "spark-ori", False),
+        (said("thor-bo", "yes", "#other", reply="q1"), "#ops", False),
+        (said("thor-bo", "yes", reply="q1"), "#ops", False),
         (said("spark-ori", CALL, "#ops", reply="m9"), "#ops", False),
         (said("spark-ori", "@spark-claude status?", "#ops"), "#ops", False),
         # Whom `allow_from` does not let.
@@ -95,3 +107,76 @@ async def test_what_comes_after_the_waiting_is_no_answer(questions):
         assert questions.targets() == ["#ops"]
 
     assert not questions.take(said("spark-ori", CALL, "#ops"))
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "is_one"),
+    [
+        ("@spark-ori may I?", said("spark-ori", CALL, "#ops"), True),
+        ("spark-ori, thor-bo: may I?", said("thor-bo", CALL, "#ops"), True),
+        ("spark-ori: may I?", said("thor-bo", CALL, "#ops"), False),
+        ("@spark-ori may I?", said("thor-bo", "yes", "#ops", reply="q1"), False),
+        # Who is named and not there cannot answer; so anybody may.
+        ("@thor-gone may I?", said("thor-bo", CALL, "#ops"), True),
+        ("@spark-claude asks: may I?", said("thor-bo", CALL, "#ops"), True),
+    ],
+)
+async def test_whom_a_question_names_answers_it_alone(questions, text, answer, is_one):
+    with questions.asked("#ops", text) as question:
+        question.msgids = ("q1",)
+        assert questions.take(answer) is is_one
+
+
+async def test_who_is_asked_may_change_their_nick(questions):
+    with questions.asked("spark-ori") as private, questions.asked("#ops", "spark-ori: may I?") as public:
+        questions.renamed("spark-ori", "spark-ori2")
+        assert not questions.take(said("spark-ori", "yes"))
+        assert questions.take(said("spark-ori2", "yes"))
+        assert questions.take(said("spark-ori2", CALL, "#ops"))
+    assert private.answer.done()
+    assert public.answer.done()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("which one?", True),
+        ("@spark-claude which one do you mean? :)", True),
+        ("why\uff1f", True),
+        ("you want to delete it?!", True),
+        ("yes", False),
+        ("which? the second one", False),
+        ("https://example.org/?q=1", False),
+    ],
+)
+def test_what_is_a_question(text, is_one):
+    assert is_question(text) is is_one
+
+
+async def test_a_question_in_return_is_no_answer(questions):
+    with questions.asked("#ops") as question:
+        assert questions.take(said("spark-ori", "@spark-claude which one?", "#ops"))
+        assert not question.answer.done()
+        waiting = asyncio.create_task(question.wait(60))
+        await asyncio.sleep(0)
+        assert questions.take(said("spark-ori", CALL, "#ops"))
+        assert (await waiting).text == CALL
+
+
+async def test_who_was_only_asked_back_is_told_so():
+    questions = PendingQuestions(lambda: OWN, lambda channel: ["spark-ori"], ["*"], counter_question_s=0.01)
+    with questions.asked("#ops") as question:
+        waiting = asyncio.create_task(question.wait(60))
+        await asyncio.sleep(0)
+        questions.take(said("spark-ori", "@spark-claude which\none?", "#ops"))
+        with pytest.raises(TemporaryError, match="counter-question: <spark-ori> @spark-claude which one"):
+            await waiting
+
+
+async def test_what_was_asked_back_is_not_lost_when_nobody_waits_any_more():
+    unheard: list[Said] = []
+    questions = PendingQuestions(lambda: OWN, lambda channel: [], ["*"], unheard.append)
+    back = said("spark-ori", "which one?")
+    with questions.asked("spark-ori"):
+        questions.take(back)
+    assert unheard == [back]

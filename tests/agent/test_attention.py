@@ -2,7 +2,7 @@
 
 import pytest
 
-from culture.agent.attention import Attention, Concern, attention_of, concern_of
+from culture.agent.inbox.attention import Attention, Concern, attention_of, concern_of
 from culture.client.events import Said
 from culture.config.agents import AgentConfig
 
@@ -21,7 +21,14 @@ def said(text: str, *, channel: str | None = "#ops", sender: str = "spark-ori", 
         (said("@spark-claude2 look"), None),
         (said("mail me@spark-claude"), None),
         (said("write `@spark-claude` to call it"), None),
-        (said("spark-claude: hello"), None),
+        # As weechat and irssi complete a nick at the beginning of a line.
+        (said("spark-claude: hello"), Concern.MENTION),
+        (said("Spark-Claude, hello"), Concern.MENTION),
+        (said("thor-bo, spark-claude: hello"), None),
+        (said("spark-claude hello"), None),
+        (said("I asked spark-claude: it is down"), None),
+        (said("spark-claude:6667"), None),
+        (said("\x01ACTION spark-claude: waves\x01"), None),
         # Where the server flags mentions, it decides.
         (said("hello", mentions=("spark-claude",)), Concern.MENTION),
         (said("hello", mentions=("thor-bo", "Spark-Claude")), Concern.MENTION),
@@ -61,7 +68,9 @@ BY_AN_AGENT = {"bot": ""}
         (said("@cpu anyone?"), None),
         (said("ask @deployer"), Concern.NAME),
         (said("@deployer @all"), Concern.NAME),
+        # These names are ordinary words, too.
         (said("deployer, please"), None),
+        (said("all: please note"), None),
         # Agents do not call crowds of agents.
         (said("@all stand-up", tags=BY_AN_AGENT), None),
         (said("@gpu stand-up", tags=BY_AN_AGENT), None),
@@ -112,6 +121,15 @@ def test_agents_may_call_everyone_where_that_is_configured():
         (("account:ori",), said("hi", channel=None, sender="ori", tags={"account": "bo"}), False),
         (("account:*",), said("hi", channel=None, tags={"account": "bo"}), True),
         (("account:*",), said("hi", channel=None), False),
+        # An account of another host names it, and is somebody else.
+        (("account:ori",), said("hi", channel=None, tags={"account": "ori@thor"}), False),
+        (("account:*",), said("hi", channel=None, tags={"account": "ori@thor"}), False),
+        (("account:or?",), said("hi", channel=None, tags={"account": "ori@thor"}), False),
+        (("account:ori@thor",), said("hi", channel=None, tags={"account": "ori@thor"}), True),
+        (("account:ori@thor",), said("hi", channel=None, tags={"account": "ori@orin"}), False),
+        (("account:ori@thor",), said("hi", channel=None, tags={"account": "ori"}), False),
+        (("account:ori@*",), said("hi", channel=None, tags={"account": "ori@orin"}), True),
+        (("account:ori@*",), said("hi", channel=None, tags={"account": "ori"}), True),
         ((), said("hi", channel=None), False),
         (("thor-*",), said("@spark-claude hi"), False),
         (("thor-*",), said("@all hi"), False),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from culture.agent.breaker import Breaker
+from culture.agent.backend.circuit_breaker import CircuitBreaker
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,13 @@ from culture.agent.breaker import Breaker
     ],
 )
 def test_it_opens_with_the_third_crash_within_the_window(crashes_at, opens):
-    breaker = Breaker(3, 300)
+    breaker = CircuitBreaker(3, 300)
 
     assert [breaker.crashed(at) for at in crashes_at] == opens
 
 
 def test_closing_it_forgets_the_past():
-    breaker = Breaker(3, 300)
+    breaker = CircuitBreaker(3, 300)
     for at in (0, 1, 2):
         breaker.crashed(at)
 

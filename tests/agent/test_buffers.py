@@ -1,12 +1,12 @@
 """What an agent reads, and reads once."""
 
-from culture.agent.buffers import MOST_CONVERSATIONS, Buffers, Heard
-from culture.store.agent.hearing import Mark
+from culture.agent.inbox.buffers import MAX_CONVERSATIONS, BufferedLine, Buffers
+from culture.store.agent.read_marks import Mark
 
 
 def fill(buffers: Buffers, conversation: str, *texts: str) -> None:
     for text in texts:
-        buffers.add(conversation, Heard("2026-01-01T00:00:00Z", "spark-ori", text))
+        buffers.add(conversation, BufferedLine("2026-01-01T00:00:00Z", "spark-ori", text))
 
 
 def texts(reading) -> list[str]:
@@ -52,7 +52,7 @@ def test_channels_do_not_mix():
 
 def test_strangers_cannot_fill_the_memory():
     buffers = Buffers(10)
-    for number in range(MOST_CONVERSATIONS + 10):
+    for number in range(MAX_CONVERSATIONS + 10):
         fill(buffers, f"nick{number}", "hello")
         fill(buffers, "#ops", "busy")
 
@@ -64,7 +64,7 @@ def test_it_tells_how_far_was_read():
     told: list[tuple[str, Mark]] = []
     buffers = Buffers(2, on_read=lambda name, mark: told.append((name, mark)))
     for number in range(3):
-        buffers.add("#ops", Heard(f"t{number}", "spark-ori", "hi"), f"m{number}")
+        buffers.add("#ops", BufferedLine(f"t{number}", "spark-ori", "hi"), f"m{number}")
 
     buffers.read("#ops", 1)
     buffers.read("#ops", 5)

@@ -6,9 +6,11 @@ import logging
 from collections.abc import Awaitable, Callable
 
 import pytest
+from support.accounts import PASSWORD, accounts_in
 from support.cable import cable
-from support.irc import connected
+from support.irc import connected, log_in
 
+from culture.agent.identity import Passwords
 from culture.config.address import TcpAddress
 from culture.config.agents import TurnsConfig
 from culture.errors import UnavailableError
@@ -61,7 +63,7 @@ async def test_what_was_said_meanwhile_is_read_and_answered_once(ori, make_agent
     async with third.running():
         await eventually(third.is_present)
         assert third.prompts == []
-        assert third.states() == ["answered"]
+        assert third.states() == ["silent"]
 
 
 async def test_what_it_had_not_read_yet_is_there_after_a_restart(ori, make_agent, eventually):
@@ -104,14 +106,17 @@ async def test_a_mention_missed_by_an_agent_that_had_heard_nothing_yet_is_not_lo
         await eventually(lambda: second.prompts == [f"{MENTION}one"])
 
 
-async def test_a_direct_message_that_nobody_read_is_found(ircd, ori, make_agent, eventually, was_away):
+async def test_a_direct_message_that_nobody_read_is_found(ircd, ori, home, make_agent, eventually, was_away):
     await was_away()
     # The server has delivered it, and whoever got it did not live to read it.
     async with connected(ircd.port, "spark-claude") as unread:
+        # From now on the nick is for who is logged in.
+        accounts_in(home / "state", "spark-claude")
+        await log_in(unread, "spark-claude", PASSWORD)
         ori.send("PRIVMSG spark-claude :psst")
         await unread.until("psst")
 
-    second = make_agent("spark-claude")
+    second = make_agent("spark-claude", passwords=Passwords(account=PASSWORD))
     async with second.running():
         await eventually(lambda: second.prompts == ["[IRC DM] <spark-ori> psst"])
         assert await read(second, "spark-ori") == ["psst"]
@@ -140,14 +145,34 @@ async def test_a_direct_message_that_was_heard_is_not_told_as_missed(ori, make_a
     assert "caught up with 1 message\n" in caplog.text
 
 
-async def test_direct_messages_of_several_people_are_all_found(ircd, ori, make_agent, eventually, was_away):
+async def test_who_had_the_nick_before_leaves_an_agent_no_direct_messages(
+    ircd, ori, make_agent, eventually, was_away
+):
+    await was_away()
+    async with connected(ircd.port, "spark-claude") as somebody_else:
+        ori.send("PRIVMSG spark-claude :psst")
+        await somebody_else.until("psst")
+
+    second = make_agent("spark-claude")
+    async with second.running():
+        await eventually(second.is_present)
+        ori.send("PRIVMSG spark-claude :hello")
+        await eventually(lambda: second.prompts == ["[IRC DM] <spark-ori> hello"])
+
+
+async def test_direct_messages_of_several_people_are_all_found(
+    ircd, ori, home, make_agent, eventually, was_away
+):
     await was_away()
     async with connected(ircd.port, "spark-claude") as unread, connected(ircd.port, "spark-bo") as bo:
+        # From now on the nick is for who is logged in.
+        accounts_in(home / "state", "spark-claude")
+        await log_in(unread, "spark-claude", PASSWORD)
         for number, person in enumerate((ori, bo, ori, bo)):
             person.send(f"PRIVMSG spark-claude :number {number}")
             await unread.until(f"number {number}")
 
-    second = make_agent("spark-claude")
+    second = make_agent("spark-claude", passwords=Passwords(account=PASSWORD))
     async with second.running():
         await eventually(lambda: len(second.states()) == 4)
         rows = second.daemon.queue_rows()
@@ -260,7 +285,7 @@ async def test_what_waited_longer_than_it_is_worth_is_not_looked_for(make_agent,
 
 
 async def test_a_long_absence_is_read_page_by_page(make_agent, eventually, monkeypatch, was_away):
-    monkeypatch.setattr("culture.agent.catchup.PAGE", 7)
+    monkeypatch.setattr("culture.agent.inbox.catchup.PAGE_SIZE", 7)
     await was_away(*(f"PRIVMSG #general :line {number}" for number in range(30)))
 
     second = make_agent("spark-claude")

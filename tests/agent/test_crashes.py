@@ -8,10 +8,11 @@ import pytest
 from support.irc import connected
 
 from culture.agent.contract import SupervisorBase
-from culture.agent.gate import OpenGate
+from culture.agent.turns.gate import OpenGate
+from culture.agent.turns.retry import RULES, RetryRule
 from culture.config.agents import TurnsConfig
 from culture.errors import ConfigError, TemporaryError, UnavailableError
-from culture.store.agent.queue import Question
+from culture.store.agent.queue import QueuedMessage
 
 MENTION = "[IRC @mention in #general] <spark-ori> @spark-claude "
 AGAIN = f"[IRC again] your last turn broke off: the next message was given to you before\n{MENTION}"
@@ -38,7 +39,7 @@ async def test_a_crash_is_told_and_the_question_is_asked_again_as_a_repeat(agent
     assert [runner.resume for runner in agent.runners] == ["", "by-hand"]
 
     await agent.runner.ends_turn()
-    assert agent.states() == ["answered"]
+    assert agent.states() == ["silent"]
 
 
 async def test_what_was_answered_before_the_crash_is_told_and_not_asked_again(agent, ori, eventually):
@@ -118,13 +119,13 @@ async def test_a_stalled_turn_is_interrupted_and_reported(ori, make_agent, event
 
         told = await ori.until("NOTICE #general")
 
-        assert "failed: it showed no sign of life for 0 s" in told
+        assert "failed: no activity for 0 s" in told
         assert agent.runner.interrupts == 1
         assert agent.states() == ["expired"]
 
 
 async def test_a_backend_that_does_not_obey_is_ended_by_force(ori, make_agent, eventually, monkeypatch):
-    monkeypatch.setattr("culture.agent.answering.INTERRUPT_S", 0.05)
+    monkeypatch.setattr("culture.agent.turns.turn_loop.INTERRUPT_TIMEOUT_S", 0.05)
     agent = make_agent("spark-claude", limits=TurnsConfig(stall_timeout_s=0.3, restart_delay_s=0))
     async with agent.running():
         await eventually(agent.is_present)
@@ -133,7 +134,7 @@ async def test_a_backend_that_does_not_obey_is_ended_by_force(ori, make_agent, e
 
         told = await ori.until("NOTICE #general")
 
-        assert "it did not end its turn when it was interrupted" in told
+        assert "the turn did not end when it was interrupted" in told
         await eventually(lambda: len(agent.prompts) == 2)
         assert not agent.runners[0].is_up
 
@@ -145,16 +146,19 @@ async def test_a_refused_key_is_told_once_and_not_tried_again(agent, ori, eventu
 
     told = await ori.until("NOTICE #general")
     assert re.search(r":spark-ori: turn \w{4} failed: the key was refused \(status 401\)$", told)
+    assert agent.daemon.status() == (
+        "not working: the key was refused (status 401): culturectl login spark-claude"
+    )
     assert agent.states() == ["expired"]
 
 
 async def test_a_busy_model_is_asked_again_and_its_failure_told_once(agent, ori, eventually, monkeypatch):
-    monkeypatch.setattr("culture.agent.answering.wait_s", lambda status, failures: 0.01)
+    monkeypatch.setitem(RULES, 529, RetryRule(times=None, first_s=0.01, longest_s=0.01))
     await asked(agent, ori, eventually, "one")
 
     await agent.runner.ends_turn("the model is overloaded (status 529)", status=529)
     told = await ori.until("NOTICE #general")
-    assert "failed: the model is overloaded (status 529); it is tried again in 0 s" in told
+    assert "failed: the model is overloaded (status 529); trying again in 0 s" in told
     await eventually(lambda: len(agent.prompts) == 2)
     await agent.runner.ends_turn("the model is overloaded (status 529)", status=529)
     await eventually(lambda: len(agent.prompts) == 3)
@@ -162,7 +166,7 @@ async def test_a_busy_model_is_asked_again_and_its_failure_told_once(agent, ori,
     ori.send("PING done")
     await ori.until("PONG")
 
-    assert agent.states() == ["answered"]
+    assert agent.states() == ["silent"]
     assert sum("failed" in line for line in ori.seen) == 1
     assert agent.prompts == [f"{MENTION}one", f"{AGAIN}one", f"{AGAIN}one"]
 
@@ -175,8 +179,25 @@ async def test_a_backend_that_only_a_person_can_mend_ends_the_daemon_for_good(ma
             async with asyncio.timeout(10):
                 await running
 
-    assert told.value.problems == (("backend 'claude'", "codex is not logged in", "codex login"),)
-    assert "QUIT :Quit: ending: backend 'claude': codex is not logged in" in await ori.until(" QUIT ")
+    what = "codex is not logged in: culturectl login spark-claude"
+    assert told.value.problems == (("backend 'claude'", what, "codex login"),)
+    assert f"QUIT :Quit: ending: backend 'claude': {what}" in await ori.until(" QUIT ")
+
+
+async def test_whoever_asks_an_agent_that_is_not_logged_in_reads_what_logs_it_in(agent, ori, eventually):
+    ori.send("PRIVMSG #general :@spark-claude one")
+    await eventually(lambda: agent.prompts)
+    await agent.runner.ends_turn("Not logged in · Please run /login")
+
+    told = "Not logged in: culturectl login spark-claude"
+    assert (await ori.until("NOTICE #general")).endswith(f"failed: {told}")
+    assert agent.daemon.status() == f"not working: {told}"
+    assert agent.daemon.status_screen()["last_error"] == told
+
+    ori.send("PRIVMSG #general :@spark-claude two")
+    await eventually(lambda: len(agent.prompts) == 2)
+    await agent.runner.ends_turn()
+    await eventually(lambda: agent.daemon.status().startswith("idle"))
 
 
 async def test_a_backend_that_does_not_start_at_first_ends_the_daemon(make_agent):
@@ -225,48 +246,52 @@ async def test_what_nobody_had_time_for_is_given_up_and_told(ori, make_agent, ev
 
         told = await ori.until("NOTICE #general")
 
-        assert told.endswith(":spark-ori: given up: your message was not looked at within 0 s")
+        assert told.endswith(":spark-ori: given up: your message waited for more than 0 s")
         assert agent.states() == ["injected", "expired"]
 
 
 async def test_a_flood_does_not_fill_the_disk_and_is_told_once(agent, ori, eventually, monkeypatch):
-    monkeypatch.setattr("culture.agent.answering.MOST_WAITING", 2)
+    monkeypatch.setattr("culture.agent.turns.turn_loop.MAX_QUEUED", 2)
     await asked(agent, ori, eventually, "one")
 
     ori.send(*(f"PRIVMSG #general :@spark-claude {number}" for number in range(5)), "PING x")
     await ori.until("PONG")
 
     await eventually(lambda: agent.states() == ["injected", "queued", "queued"] + 3 * ["expired"])
-    assert "given up: 2 messages are waiting already" in await ori.until("NOTICE #general")
+    assert "not queued: 2 messages are already waiting for this agent" in await ori.until("NOTICE #general")
     ori.send("PING y")
     await ori.until("PONG")
-    assert sum("given up" in line for line in ori.seen) == 1
+    assert sum("not queued" in line for line in ori.seen) == 1
 
 
 async def test_each_who_is_given_up_as_too_much_waits_is_told(agent, ircd, ori, eventually, monkeypatch):
-    monkeypatch.setattr("culture.agent.answering.MOST_WAITING", 1)
+    monkeypatch.setattr("culture.agent.turns.turn_loop.MAX_QUEUED", 1)
     await asked(agent, ori, eventually, "one")
     ori.send("PRIVMSG #general :@spark-claude two", "PRIVMSG #general :@spark-claude three")
-    await ori.until("NOTICE #general :spark-ori: given up: 1 messages are waiting already")
+    await ori.until("NOTICE #general :spark-ori: not queued: 1 messages are already waiting for this agent")
 
     async with connected(ircd.port, "spark-bo", "#general") as bo:
         bo.send("PRIVMSG #general :@spark-claude four")
-        await ori.until("NOTICE #general :spark-bo: given up: 1 messages are waiting already")
+        await ori.until(
+            "NOTICE #general :spark-bo: not queued: 1 messages are already waiting for this agent"
+        )
         bo.send("PRIVMSG spark-claude :five")
-        await bo.until("NOTICE spark-bo :spark-bo: given up")
+        await bo.until("NOTICE spark-bo :spark-bo: not queued")
 
     # There is room, and then none.
     await agent.runner.ends_turn()
     await eventually(lambda: len(agent.prompts) == 2)
     ori.send("PRIVMSG #general :@spark-claude six", "PRIVMSG #general :@spark-claude seven")
-    await ori.until("NOTICE #general :spark-ori: given up")
+    await ori.until("NOTICE #general :spark-ori: not queued")
 
 
 async def test_one_sender_does_not_take_all_places(agent, ircd, ori, eventually, monkeypatch):
-    monkeypatch.setattr("culture.agent.answering.MOST_OF_ONE", 1)
+    monkeypatch.setattr("culture.agent.turns.turn_loop.MAX_QUEUED_PER_SENDER", 1)
     await asked(agent, ori, eventually, "one")
     ori.send("PRIVMSG #general :@spark-claude two", "PRIVMSG #general :@spark-claude three")
-    await ori.until("NOTICE #general :spark-ori: given up: 1 messages of yours are waiting already")
+    await ori.until(
+        "NOTICE #general :spark-ori: not queued: you already have 1 messages waiting for this agent"
+    )
 
     async with connected(ircd.port, "spark-bo", "#general") as bo:
         bo.send("PRIVMSG #general :@spark-claude four")
@@ -277,8 +302,8 @@ async def test_what_is_long_done_is_forgotten_also_while_no_turn_ends(ori, make_
     agent = make_agent("spark-claude")
     queue = agent.file.queue
     with agent.file.at_once():
-        queue.add(Question("m1", "mention", "spark-ori", "#general", "one", 0), 0)
-        queue.give_up(queue.waiting_since(1), "it waited for too long", 0)
+        queue.add(QueuedMessage("m1", "mention", "spark-ori", "#general", "one", 0), 0)
+        queue.give_up(queue.waiting_since(1), "it waited too long", 0)
     async with agent.running():
         await eventually(agent.is_present)
         agent.daemon.pause("the disk is full")
@@ -300,7 +325,7 @@ async def test_a_supervisor_sees_all_and_whispers(ori, make_agent, eventually):
             self.calls.append("stop")
 
         async def observe(self, turn) -> None:
-            self.calls.append(turn["type"])
+            self.calls.append(type(turn).__name__)
             await self.on_whisper("ask for help", "CORRECTION")
 
     supervisor = Supervisor()
@@ -313,7 +338,7 @@ async def test_a_supervisor_sees_all_and_whispers(ori, make_agent, eventually):
         assert [str(each) for each in agent.daemon.whispers.take()] == 2 * [
             "[SUPERVISOR/CORRECTION] ask for help"
         ]
-    assert supervisor.calls == ["start", "assistant", "result", "stop"]
+    assert supervisor.calls == ["start", "Assistant", "Result", "stop"]
 
 
 async def test_stopping_gives_nothing_up(ori, make_agent, eventually):

@@ -156,7 +156,7 @@ async def test_no_turn_begins_without_a_connection(scene):
     await scene.agent.runner.ends_turn()
 
     await scene.eventually(lambda: "; 1 waiting" in scene.agent.statuses[-1])
-    assert scene.agent.states() == ["answered", "queued"]
+    assert scene.agent.states() == ["silent", "queued"]
 
 
 @pytest.mark.parametrize("room", [100, 0], ids=["sockets are kept", "sockets are lost"])

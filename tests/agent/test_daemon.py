@@ -50,7 +50,7 @@ async def test_a_second_question_waits_for_the_first(ircd, agent, eventually):
 
         await agent.runner.ends_turn()
         await eventually(lambda: len(agent.prompts) == 2)
-        assert agent.states() == ["answered", "injected", "queued"]
+        assert agent.states() == ["silent", "injected", "queued"]
 
         await agent.runner.ends_turn()
         await eventually(lambda: len(agent.prompts) == 3)
@@ -180,11 +180,15 @@ async def test_the_journal_tells_the_story_of_a_turn_without_its_text(ircd, agen
 async def test_a_nick_that_the_server_refuses_ends_the_daemon(make_agent):
     agent = make_agent("thor-claude")
     async with agent.running() as running:
-        with pytest.raises(NotAllowedError, match="does not take the nick 'thor-claude'"):
+        with pytest.raises(NotAllowedError, match="does not take the nick 'thor-claude'") as refused:
             async with asyncio.timeout(10):
                 await running
     assert agent.statuses[-1].startswith("ending: ")
     assert "does not take the nick 'thor-claude'" in agent.statuses[-1]
+    assert refused.value.hint == (
+        "was host 'thor' renamed to 'spark'? Set 'name: thor' in ircd.yaml to keep the old name, "
+        "or call the agent 'spark-claude' in agents.yaml"
+    )
 
 
 async def test_without_a_server_it_says_so_and_goes_on_trying(make_agent, eventually):

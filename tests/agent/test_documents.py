@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-from culture.agent.briefing import SKILL
-from culture.agent.commands import FOR_OPERATORS, RUN
-from culture.agent.permission import is_irc_command
+from culture.agent.backend.briefing import SKILL
+from culture.agent.backend.permission import is_irc_command
 from culture.agent.skill.irc import MCP, arguments, usage
 from culture.agent.skill.showing import SHOW
 from culture.agent.skill.verbs import VERBS
+from culture.agent.tools.commands import HANDLERS, OPERATOR_COMMANDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "man" / "culture-irc.1.rst"
 
@@ -25,7 +25,7 @@ def test_every_verb_of_irc_is_in_its_man_page_and_its_help_and_no_other():
 def test_everything_that_can_be_asked_runs_and_everything_an_agent_asks_can_be_shown():
     requests = {verb.request for verb in VERBS.values()}
 
-    assert RUN.keys() == requests | FOR_OPERATORS.keys()
+    assert HANDLERS.keys() == requests | OPERATOR_COMMANDS.keys()
     assert SHOW.keys() == requests
 
 

@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from culture.agent.briefing import SKILL, briefing
-from culture.agent.environment import irc_directory, keep_private, session_environment, working_directory
+from culture.agent.backend.briefing import SKILL, briefing
+from culture.agent.backend.environment import (
+    drop_private_variables,
+    irc_directory,
+    session_environment,
+    working_directory,
+)
 from culture.agent.skill.irc import VERBS
 from culture.errors import ConfigError, NotAllowedError, UnavailableError
 
@@ -32,17 +37,19 @@ def test_the_session_finds_its_skill_and_its_socket():
         Path("/venv/bin"),
         {"ANTHROPIC_API_KEY": ""},
         {"PATH": "/usr/bin"},
+        "proof",
     )
 
     assert env == {
         "CULTURE_NICK": "spark-claude",
+        "CULTURE_WHISPERS": "proof",
         "CULTURE_SOCKET": "/run/x.sock",
         "PATH": "/venv/bin:/usr/bin",
     }
 
 
 def test_a_key_is_given_to_the_session_alone():
-    env = session_environment("spark-claude", Path("/s"), Path("/b"), {"CLINE_API_KEY": "sk-1"}, {})
+    env = session_environment("spark-claude", Path("/s"), Path("/b"), {"CLINE_API_KEY": "sk-1"}, {}, "proof")
 
     assert env["CLINE_API_KEY"] == "sk-1"
 
@@ -50,7 +57,7 @@ def test_a_key_is_given_to_the_session_alone():
 def test_what_the_manager_told_us_stays_with_us():
     env = {"NOTIFY_SOCKET": "/run/n", "CREDENTIALS_DIRECTORY": "/run/c", "IS_SANDBOX": "1", "HOME": "/root"}
 
-    keep_private(env)
+    drop_private_variables(env)
 
     assert env == {"HOME": "/root"}
 

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from culture.agent import ipc
-from culture.agent.whispers import Whispers
-from culture.net.listeners import listening
+from culture.agent.tools import ipc
+from culture.agent.tools.whispers import Whispers
+from culture.net.listen.listeners import listening
 
 
 class Daemon:
@@ -38,7 +38,7 @@ def daemon() -> Daemon:
 @pytest.fixture
 async def path(home, daemon):
     path = home / "agent.sock"
-    server = ipc.IpcServer(daemon.answer, daemon.whispers, idle_s=5)
+    server = ipc.IpcServer(daemon.answer, daemon.whispers, idle_s=5, proof="own")
     with listening([f"unix:{path}"], []) as [listener]:
         await server.start(listener)
         yield path
@@ -75,7 +75,7 @@ async def test_what_is_no_json_object_is_refused_and_the_next_one_served(path, l
 async def test_an_endless_line_is_refused_and_the_connection_closed(path):
     async def endless() -> list[dict]:
         reader, writer = await asyncio.open_unix_connection(str(path))
-        writer.write(b"x" * (ipc.LINE_BYTES * 2 + 1))
+        writer.write(b"x" * (ipc.MAX_LINE_BYTES * 2 + 1))
         received = await reader.readline()
         writer.close()
         return json.loads(received)
@@ -90,7 +90,7 @@ async def test_half_a_request_is_not_carried_out(path):
 async def test_a_bug_costs_one_answer(path, caplog):
     broken, served = await answers(path, b'{"id": "a"}\n{"id": "b", "say": 2}\n')
 
-    assert (broken["exit_status"], broken["error"]) == (70, "a bug of ours; the journal has it")
+    assert (broken["exit_status"], broken["error"]) == (70, "internal error; see the journal")
     assert served["data"] == {"echo": 2}
     assert "KeyError" in caplog.text
 
@@ -99,18 +99,30 @@ async def test_whispers_come_with_the_next_answer_once(path, daemon):
     daemon.whispers.add("you tried this\n3 times", "CORRECTION")
     daemon.whispers.add("look at the log", "THINK_DEEPER")
 
-    first, second, answer = await answers(path, b'{"id": "a", "say": 1}\n')
+    first, second, answer = await answers(path, b'{"id": "a", "say": 1, "proof": "own"}\n')
     assert first == {"type": "whisper", "whisper_type": "CORRECTION", "message": "you tried this 3 times"}
     assert second["whisper_type"] == "THINK_DEEPER"
     assert answer["data"] == {"echo": 1}
 
-    assert len(await answers(path, b'{"id": "a", "say": 1}\n')) == 1
+    assert len(await answers(path, b'{"id": "a", "say": 1, "proof": "own"}\n')) == 1
 
 
-async def test_whispers_are_not_for_a_person_who_asks(path, daemon):
+@pytest.mark.parametrize(
+    "asked",
+    [
+        # Also as root, and as the agent's own user: only the skill in the agent's session has the proof.
+        b'{"id": "a", "say": 1}\n',
+        b'{"id": "a", "say": 1, "proof": ""}\n',
+        b'{"id": "a", "say": 1, "proof": null}\n',
+        b'{"id": "a", "say": 1, "proof": "guessed"}\n',
+        b'{"id": "a", "say": 1, "proof": ["own"]}\n',
+        b'{"id": "a", "say": 1, "by": "person", "proof": "own"}\n',
+    ],
+)
+async def test_whispers_are_for_the_skill_of_the_agent_alone(path, daemon, asked):
     daemon.whispers.add("ask for help", "CORRECTION")
 
-    (answer,) = await answers(path, b'{"id": "a", "say": 1, "by": "person"}\n')
+    (answer,) = await answers(path, asked)
 
     assert answer["data"] == {"echo": 1}
     assert len(daemon.whispers.take()) == 1
@@ -150,7 +162,7 @@ async def test_who_has_nothing_more_to_ask_still_gets_the_answer(path, daemon):
 
 
 async def test_too_many_calls_at_once_are_told_to_come_later(path, daemon):
-    held = [await asyncio.open_unix_connection(str(path)) for _ in range(ipc.MOST_CALLS)]
+    held = [await asyncio.open_unix_connection(str(path)) for _ in range(ipc.MAX_CONNECTIONS)]
     for _, writer in held:
         writer.write(b'{"id": "a", "say": "wait"}\n')
     await daemon.asked.wait()
@@ -191,5 +203,5 @@ async def test_another_user_is_refused_even_if_the_socket_lets_it_in(path, home,
         check=False,
     )
 
-    assert "answers its own user and root only" in nobody.stdout
+    assert "own user and root may use its socket" in nobody.stdout
     assert "for the agent alone" not in nobody.stdout

@@ -9,12 +9,12 @@ import pytest
 from support.irc import connected
 from support.nobody import as_nobody
 
-from culture.agent import ipc
 from culture.agent.skill.irc import arguments
 from culture.agent.skill.verbs import VERBS
-from culture.agent.whispers import Whispers
+from culture.agent.tools import ipc
+from culture.agent.tools.whispers import Whispers
 from culture.errors import UsageError
-from culture.net.listeners import listening
+from culture.net.listen.listeners import listening
 
 
 async def start_irc(*words: str, **env: str) -> asyncio.subprocess.Process:
@@ -215,14 +215,32 @@ async def test_an_agent_makes_room_in_its_context(own, verb, will_be):
     assert await irc(verb, **own) == (0, f"{will_be} when this turn is over\n", "")
 
 
+async def test_an_agent_that_is_locked_down_reads_no_files(make_agent, home, eventually):
+    agent = make_agent("spark-locked", permission_mode="deny")
+    secret, place = home / "secret", home / "place"
+    secret.write_text("the secret content")
+    place.mkdir()
+    (place / "CLAUDE.md").symlink_to(secret)
+    (home / "link").symlink_to(place)
+    async with agent.running():
+        await eventually(agent.is_present)
+        own = {"CULTURE_SOCKET": str(agent.socket)}
+        for path in (place, home / "link", home / "nowhere"):
+            status, out, err = await irc("directory", str(path), **own)
+            assert (status, out) == (77, "")
+            assert "read no files" in err
+            assert "secret" not in err
+
+
 async def test_whispers_come_on_standard_error_to_the_agent_alone(agent, own, home):
     (home / "culture-spark-claude.sock").symlink_to(agent.socket)
     agent.daemon.whispers.add("ask #ops for help", "CORRECTION")
 
     person = await irc("--nick", "spark-claude", "status", XDG_RUNTIME_DIR=str(home))
-    status, _, err = await irc("status", **own)
+    stranger = await irc("status", **own)
+    status, _, err = await irc("status", **own, CULTURE_WHISPERS="own")
 
-    assert "SUPERVISOR" not in person[2]
+    assert "SUPERVISOR" not in person[2] + stranger[2]
     assert (status, err) == (0, "[SUPERVISOR/CORRECTION] ask #ops for help\n")
 
 

@@ -18,7 +18,7 @@ COMMAND = ["-m", "culture.agent.skill.irc", "mcp"]
 
 def tools_of(agent) -> Client:
     """As a coding agent starts it."""
-    env = {"CULTURE_NICK": "spark-claude", "CULTURE_SOCKET": str(agent.socket)}
+    env = {"CULTURE_NICK": "spark-claude", "CULTURE_SOCKET": str(agent.socket), "CULTURE_WHISPERS": "own"}
     return Client(StdioServerParameters(command=sys.executable, args=COMMAND, env=env))
 
 

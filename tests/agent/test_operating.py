@@ -1,6 +1,7 @@
 """culturectl with a running agent: what it does, what was said to it, and whether it may go on."""
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -10,8 +11,9 @@ import pytest
 from support.irc import connected
 from support.nobody import as_nobody
 
+from culture.config.agents import TurnsConfig
 from culture.store.agent.file import AgentFile
-from culture.store.agent.queue import Question
+from culture.store.agent.queue import QueuedMessage
 
 _PROGRAM = "culture.ctl.main"
 _AS_OURSELVES = (sys.executable, "-m", _PROGRAM)
@@ -61,8 +63,72 @@ async def test_an_agent_is_seen_on_one_screen(ircd, agent, culturectl, eventuall
         assert screen["today"]["cost_usd"] == 0.01
 
 
+async def test_agents_are_listed_in_a_line_each(ircd, agent, home, culturectl, eventually):
+    (home / "agents.yaml").write_text("agents: [{nick: spark-claude}, {nick: spark-other, agent: codex}]\n")
+    async with connected(ircd.port, "spark-ori", "#general") as ori:
+        ori.send("PRIVMSG #general :@spark-claude one", "PRIVMSG spark-claude :two")
+        await eventually(lambda: agent.states() == ["injected", "queued"])
+        status, out, _ = await culturectl("list-agents")
+
+    head, first, second = out.splitlines()
+    assert (status, head.split()) == (0, ["NICK", "BACKEND", "STATE", "WAITING", "TODAY", "STATUS"])
+    assert first.split()[:5] == ["spark-claude", "claude", "running", "1", "0.00"]
+    assert " for spark-ori in #general; 1 waiting" in first
+    assert second.split() == ["spark-other", "codex", "stopped", "-", "-"]
+
+
+async def test_an_agent_whose_backend_died_is_not_called_idle(ircd, make_agent, eventually):
+    other = make_agent("spark-other", limits=TurnsConfig(restart_delay_s=3600))
+    async with other.running():
+        await eventually(other.is_present)
+        assert other.daemon.status().startswith("idle in #general")
+
+        await other.runner.dies()
+
+        assert other.statuses[-1] == other.daemon.status() == "not working: claude ended with status -9"
+        async with connected(ircd.port, "spark-ori", "#general") as ori:
+            ori.send("PRIVMSG #general :@spark-other status?")
+            assert "not working: claude ended with status -9" in await ori.until("NOTICE #general")
+
+
+async def test_an_agent_on_a_full_disk_says_so(make_agent, small_disk, eventually):
+    other = make_agent("spark-other", state=small_disk)
+    async with other.running():
+        await eventually(other.is_present)
+        with contextlib.suppress(OSError), (small_disk / "rest").open("wb", buffering=0) as rest:
+            while True:
+                rest.write(bytes(4096))
+
+        assert other.daemon.status() == f"the disk is full: 0 bytes free in '{small_disk}'"
+        (small_disk / "rest").unlink()
+
+
+async def test_pausing_is_announced_like_resuming(ircd, agent, culturectl):
+    async with connected(ircd.port, "spark-ori", "#general") as ori:
+        await culturectl("pause", "spark-claude", "for the night")
+        told = await ori.until("NOTICE #general :paused")
+        assert told.endswith(":paused: for the night; hint: culturectl resume spark-claude")
+        # Once is enough.
+        await culturectl("pause", "spark-claude", "for the night")
+        await culturectl("resume", "spark-claude")
+        assert (await ori.until("NOTICE #general")).endswith(":resumed")
+
+
+async def test_an_agent_that_runs_is_not_said_to_have_failed(ircd, agent, home, culturectl):
+    (home / "agents.yaml").write_text(f"server: {{port: {ircd.port}}}\nagents: [{{nick: spark-claude}}]\n")
+    async with connected(ircd.port, "spark-ori", "#general") as ori:
+        seen = len(ori.seen)
+        status, out, err = await culturectl("failed", "spark-claude", "--config", str(home / "agents.yaml"))
+        ori.send("PING over")
+        # Had somebody come and said it, that would stand before the answer.
+        assert "PONG" in await ori.until(" ")
+        assert len(ori.seen) == seen + 1
+
+    assert (status, out, err) == (0, "", "spark-claude is running; nothing to announce\n")
+
+
 async def test_the_queue_says_what_became_of_everything(ircd, agent, culturectl, eventually):
-    assert await culturectl("queue", "spark-claude") == (0, "", "nothing was said to spark-claude yet\n")
+    assert await culturectl("queue", "spark-claude") == (0, "", "spark-claude has no messages yet\n")
     async with connected(ircd.port, "spark-ori", "#general") as ori:
         ori.send("PRIVMSG #general :@spark-claude \x1b[2Jone", "PRIVMSG spark-claude :two")
         await eventually(lambda: agent.states() == ["injected", "queued"])
@@ -82,7 +148,7 @@ async def test_the_queue_says_what_became_of_everything(ircd, agent, culturectl,
 async def test_the_queue_of_an_agent_that_does_not_run_is_that_of_its_file(culturectl, home):
     left = AgentFile(home / "state" / "agents" / "spark-other")
     with left.at_once():
-        left.queue.add(Question("m1", "mention", "spark-ori", "#general", "one", 1000), 1000)
+        left.queue.add(QueuedMessage("m1", "mention", "spark-ori", "#general", "one", 1000), 1000)
     left.close()
 
     status, out, err = await culturectl("queue", "spark-other")
@@ -98,7 +164,7 @@ async def test_the_queue_of_an_agent_that_does_not_run_is_that_of_its_file(cultu
         "one",
     ]
     assert "no agent answers" in err
-    assert "this is what it left in" in err
+    assert "; reading '" in err
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
@@ -111,7 +177,7 @@ async def test_another_user_is_told_whose_the_file_is(culturectl, home):
     status, out, err = await culturectl("queue", "spark-other", command=as_nobody(_PROGRAM))
 
     assert (status, out) == (77, "")
-    assert "is not yours\nhint: be the agent's user or root: sudo" in err
+    assert "cannot be read\nhint: run it as root or as the agent's user" in err
 
 
 async def test_a_paused_agent_begins_no_turn_until_it_is_resumed(ircd, agent, culturectl, eventually):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from culture.agent.backend.permission import REFUSAL, decide, is_irc_command, only_irc, plain_words
 from culture.agent.contract import PermissionRequest
-from culture.agent.permission import REFUSAL, is_irc_command, judged, only_irc, plain_words
 
 
 @pytest.mark.parametrize(
@@ -117,15 +117,15 @@ async def test_deny_lets_pass_the_skill_and_the_tools_of_the_daemon():
 
 
 async def test_without_a_judge_everything_may_be_done():
-    assert await judged(None, TOUCH) == (True, "")
-    assert await judged(only_irc(), TOUCH) == (False, REFUSAL)
+    assert await decide(None, TOUCH) == (True, "")
+    assert await decide(only_irc(), TOUCH) == (False, REFUSAL)
 
 
 async def test_what_cannot_be_judged_may_not_be_done(caplog):
     async def judge(request):
         raise RuntimeError("a bug of ours")
 
-    allowed, reason = await judged(judge, TOUCH)
+    allowed, reason = await decide(judge, TOUCH)
 
     assert not allowed
     assert reason.startswith("not allowed")

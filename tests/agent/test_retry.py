@@ -2,7 +2,7 @@
 
 import pytest
 
-from culture.agent.retry import wait_s
+from culture.agent.turns.retry import retry_delay_s
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ from culture.agent.retry import wait_s
     ],
 )
 def test_by_rule(status, waits):
-    assert [wait_s(status, failures) for failures in range(1, len(waits) + 1)] == waits
+    assert [retry_delay_s(status, failures) for failures in range(1, len(waits) + 1)] == waits
 
 
 def test_a_model_that_is_busy_for_days_is_asked_every_few_minutes():
-    assert wait_s(529, 10_000) == 300
+    assert retry_delay_s(529, 10_000) == 300

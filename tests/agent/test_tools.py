@@ -3,7 +3,7 @@
 import pytest
 from support.irc import connected
 
-from culture.agent.tools import make_tools
+from culture.agent.tools.model_tools import make_tools
 from culture.errors import UnavailableError, UsageError
 
 

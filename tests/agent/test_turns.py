@@ -4,9 +4,10 @@ from itertools import count
 
 import pytest
 
-from culture.agent.status import describe
-from culture.agent.turns import TOOL_PATIENCE, Turns
-from culture.store.agent.queue import Entry, Question, State
+from culture.agent.contract import Assistant, Text, ToolUse
+from culture.agent.reporting.status import describe
+from culture.agent.turns.turns import TOOL_STALL_FACTOR, Turns
+from culture.store.agent.queue import QueuedMessage, QueueEntry, QueueState
 
 
 class Clock:
@@ -27,16 +28,15 @@ def turns(clock) -> Turns:
     return Turns(clock=clock, new_id=lambda: f"t{next(numbers)}")
 
 
-def entry(sender: str, channel: str | None) -> Entry:
-    return Entry(1, State.QUEUED, Question("m1", "mention", sender, channel, "hi", 0), 0, "", 0, "")
+def entry(sender: str, channel: str | None) -> QueueEntry:
+    return QueueEntry(
+        1, QueueState.QUEUED, QueuedMessage("m1", "mention", sender, channel, "hi", 0), 0, "", 0, ""
+    )
 
 
 ORI, BO = entry("spark-ori", "#ops"), entry("thor-bo", None)
-A_TOOL = [
-    {"type": "text", "text": "let me see"},
-    {"type": "tool_use", "id": "1", "name": "Bash", "input": {}},
-]
-TEXT = [{"type": "text", "text": "so"}]
+A_TOOL = Assistant("m", (Text("let me see"), ToolUse("1", "Bash", {})))
+TEXT = Assistant("m", (Text("so"),))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ TEXT = [{"type": "text", "text": "so"}]
 def test_how_a_turn_ended(turns, clock, spoke, error, outcome):
     turns.begin([ORI])
     if spoke:
-        turns.spoke()
+        turns.agent_spoke()
     clock.now += 1.5
 
     ended = turns.end(error)
@@ -55,7 +55,7 @@ def test_how_a_turn_ended(turns, clock, spoke, error, outcome):
 
 
 def test_what_is_said_between_turns_belongs_to_none(turns):
-    turns.spoke()
+    turns.agent_spoke()
     turns.begin([ORI])
 
     assert turns.end().outcome == "silent"
@@ -80,20 +80,20 @@ def test_a_turn_stalls_some_time_after_its_last_sign_of_life(turns, clock):
     turn = turns.begin([ORI])
     assert turn.stalls_at_s(300) == 400
 
-    turn.shows_life(150, TEXT)
+    turn.said(TEXT, 150)
     assert turn.stalls_at_s(300) == 450
 
-    turn.shows_life(200, A_TOOL)
-    assert turn.stalls_at_s(300) == 200 + 300 * TOOL_PATIENCE
+    turn.said(A_TOOL, 200)
+    assert turn.stalls_at_s(300) == 200 + 300 * TOOL_STALL_FACTOR
 
-    turn.shows_life(250, TEXT)
+    turn.said(TEXT, 250)
     assert turn.stalls_at_s(300) == 550
 
 
 def test_speaking_is_a_sign_of_life(turns, clock):
     turn = turns.begin([ORI])
     clock.now = 170
-    turns.spoke()
+    turns.agent_spoke()
 
     assert turn.stalls_at_s(300) == 470
 
@@ -105,7 +105,7 @@ def test_the_status_tells_it_all_in_a_line(turns, clock):
     assert status() == "idle in #general, #ops on 127.0.0.1:6667"
     turns.begin([ORI])
     assert status(1) == "turn t1 for spark-ori in #ops; 1 waiting"
-    turns.spoke()
+    turns.agent_spoke()
     clock.now += 0.9
     turns.end()
     turns.begin([BO])

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culture.agent.commands import ROWS
 from culture.agent.skill.verbs import VERBS, complete
+from culture.agent.tools.commands import COMMANDS
 from culture.errors import UsageError
 
 JSON = st.recursive(
@@ -15,9 +15,9 @@ JSON = st.recursive(
 )
 
 
-@given(st.sampled_from(sorted(ROWS)), st.data())
+@given(st.sampled_from(sorted(COMMANDS)), st.data())
 def test_arguments_have_the_types_that_the_row_says(name, data):
-    row = ROWS[name]
+    row = COMMANDS[name]
     given_ = {each.name: data.draw(JSON) for each in row.parameters}
     try:
         found = complete(row, given_)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from culture.agent.whereabouts import Whereabouts
+from culture.agent.inbox.saved_location import SavedLocation
 from culture.store.agent.file import AgentFile
 
 
@@ -13,9 +13,9 @@ def begin(tmp_path):
     """Another process of the same agent."""
     files = []
 
-    def begin(*channels: str, is_fresh: bool = False) -> Whereabouts:
+    def begin(*channels: str, is_fresh: bool = False) -> SavedLocation:
         files.append(AgentFile(tmp_path))
-        return Whereabouts(files[-1], channels or ["#general"], Path("/srv"), is_fresh=is_fresh)
+        return SavedLocation(files[-1], channels or ["#general"], Path("/srv"), is_fresh=is_fresh)
 
     yield begin
     for file in files:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from culture.agent.workplace import MOST_BYTES, find_directory, instructions_in
+from culture.agent.backend.workdir import MAX_INSTRUCTIONS_BYTES, find_directory, read_instructions
 from culture.errors import NoInputError
 
 
@@ -26,7 +26,7 @@ def test_instructions_are_those_of_every_kind_of_agent(tmp_path):
     (tmp_path / "CLAUDE.md").write_text("be kind\n")
     (tmp_path / "AGENTS.md").write_text("be quick\n")
 
-    assert instructions_in(tmp_path) == [
+    assert read_instructions(tmp_path) == [
         (str(tmp_path / "CLAUDE.md"), "be kind"),
         (str(tmp_path / "AGENTS.md"), "be quick"),
     ]
@@ -35,14 +35,14 @@ def test_instructions_are_those_of_every_kind_of_agent(tmp_path):
 def test_the_same_text_is_told_once_and_an_empty_one_not_at_all(tmp_path):
     (tmp_path / "AGENTS.md").write_text("be quick\n")
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
-    assert instructions_in(tmp_path) == [(str(tmp_path / "CLAUDE.md"), "be quick")]
+    assert read_instructions(tmp_path) == [(str(tmp_path / "CLAUDE.md"), "be quick")]
 
     (tmp_path / "AGENTS.md").write_text("\n")
-    assert instructions_in(tmp_path) == []
+    assert read_instructions(tmp_path) == []
 
 
 def test_a_huge_file_is_cut(tmp_path):
-    (tmp_path / "AGENTS.md").write_text("x" * (MOST_BYTES + 1))
+    (tmp_path / "AGENTS.md").write_text("x" * (MAX_INSTRUCTIONS_BYTES + 1))
 
-    ((_, text),) = instructions_in(tmp_path)
-    assert len(text) == MOST_BYTES
+    ((_, text),) = read_instructions(tmp_path)
+    assert len(text) == MAX_INSTRUCTIONS_BYTES

@@ -130,3 +130,15 @@ def test_a_long_password_is_sent_in_pieces_of_400_bytes(password_bytes, sizes):
 def test_not_being_logged_in_is_an_error(line, error, words):
     with pytest.raises(error, match=words):
         said(Registration(BY_ACCOUNT), line)
+
+
+@pytest.mark.parametrize(
+    ("account", "asked"),
+    [("Spark-Claude", "CAP REQ :server-time"), ("ori", "CAP REQ :server-time sasl")],
+)
+def test_who_the_server_knows_by_the_unix_user_need_not_log_in(account: str, asked: str):
+    registration = Registration(replace(CLAUDE, account="claude", account_password="x"))
+    registration.begin()
+
+    known = f":s 900 * *!*@s {account} :You are now logged in as {account}"
+    assert said(registration, known, ":s CAP * LS :sasl=PLAIN server-time") == [asked]

@@ -10,9 +10,12 @@ from support.network import Network
 
 from culture.config.address import CARRIERS
 from culture.config.ircd import Tls
+from culture.ircd.skills import Skills
 from culture.net.driver import Driver
-from culture.net.listeners import address_of, listening
-from culture.net.tls import Certificate
+from culture.net.listen.listeners import address_of, listening
+from culture.net.listen.tls import Certificate
+from culture.skills.history.skill import History
+from culture.store.history.archive import Archive
 
 
 class Server(NamedTuple):
@@ -32,10 +35,12 @@ class Server(NamedTuple):
 async def server(tmp_path: Path) -> AsyncIterator[Server]:
     pair = make_pair(tmp_path, "localhost")
     with listening(("127.0.0.1:0", "127.0.0.1:0"), []) as listeners:
-        driver = Driver(Network(motd="welcome").ircd)
+        history = History(Archive(tmp_path / "history"), "spark")
+        driver = Driver(Network(motd="welcome", skills=Skills([history])).ircd)
         driver.serve(listeners[:1])
         certificate = Certificate(Tls(str(pair.certificate), str(pair.key)))
         driver.serve(listeners[1:], CARRIERS["tls"], certificate)
         port, tls_port = (address_of(each).port for each in listeners)
         yield Server(port, tls_port, pair.certificate, driver)
         await driver.stop()
+        driver.ircd.skills.close()

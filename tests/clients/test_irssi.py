@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from support.irc import connected
 
+from culture.protocol.line import parse_line
+
 DEADLINE_S = 20.0
 
 pytestmark = pytest.mark.skipif(
@@ -16,12 +18,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 # An @ before one's nick is no mention to irssi unless it looks everywhere in a line. By itself it types no
-# faster than a line in two seconds.
+# faster than a line in two seconds, and takes keys that come as fast as ours for a paste, with its tabs.
 CONFIG = """\
 settings = {{
   core = {{ nick = "spark-ori"; user_name = "ori"; real_name = "Ori"; }};
   "irc/core" = {{ cmd_queue_speed = "10msec"; }};
   "fe-common/core" = {{ hilight_nick_matches_everywhere = "yes"; }};
+  "fe-text" = {{ paste_detect_time = "0msec"; }};
 }};
 chatnets = {{ spark = {{ type = "IRC"; }}; }};
 servers = ( {{
@@ -72,7 +75,7 @@ async def irssi(request, tmp_path: Path, server) -> AsyncIterator[Irssi]:
 
 
 async def test_irssi_connects_joins_talks_and_is_called(request, server, irssi: Irssi):
-    async with connected(server.port, "spark-bo", "#general") as bo:
+    async with connected(server.port, "spark-bo", "#general", caps="message-tags") as bo:
         await irssi.shows("welcome")
         await irssi.type("/join #general")
         assert ":spark-ori!ori@spark " in await bo.until("JOIN")
@@ -80,6 +83,16 @@ async def test_irssi_connects_joins_talks_and_is_called(request, server, irssi: 
 
         await irssi.type("hello @spark-bo ☃")
         assert (await bo.until("PRIVMSG")).endswith(" PRIVMSG #general :hello @spark-bo ☃")
+
+        # As its Tab key completes a nick, with either of the characters that people set.
+        for character in ":,":
+            await irssi.type(f"/set completion_char {character}")
+            await irssi.tmux("send-keys", "-l", "spark-b")
+            await irssi.tmux("send-keys", "Tab")
+            await irssi.type("are you there?")
+            line = await bo.until("are you there")
+            assert line.endswith(f" PRIVMSG #general :spark-bo{character} are you there?")
+            assert parse_line(line).tags["agentirc.dev/mentions"] == "spark-bo"
 
         bo.send("PRIVMSG #general :nothing special", "PRIVMSG #general :well, @spark-ori, look")
         called, _, _ = (await irssi.shows("well, @spark-ori, look")).partition("well")
@@ -89,7 +102,7 @@ async def test_irssi_connects_joins_talks_and_is_called(request, server, irssi: 
         bo.send("MODE #general +o spark-ori", "TOPIC #general :all about snow")
         await irssi.shows("all about snow")
         await irssi.type("/topic all about rain")
-        assert (await bo.until("TOPIC #general :all about rain")).startswith(":spark-ori!")
+        assert ":spark-ori!" in await bo.until("TOPIC #general :all about rain")
 
         await irssi.type("/quit good night")
         assert (await bo.until("QUIT")).endswith(" QUIT :Quit: good night")

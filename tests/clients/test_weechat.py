@@ -85,6 +85,15 @@ async def test_weechat_connects_joins_talks_and_is_called(request, server, weech
         assert parse_line(line).tags["agentirc.dev/mentions"] == "spark-bo"
         assert line.endswith(" PRIVMSG #general :hello @spark-bo")
 
+        # As its Tab key completes a nick, at the beginning of a line.
+        await weechat.type("irc.spark.#general", "/input insert spark-b")
+        await weechat.type("irc.spark.#general", "/input complete_next")
+        await weechat.type("irc.spark.#general", "/input insert are you there?")
+        await weechat.type("irc.spark.#general", "/input return")
+        line = await bo.until("are you there")
+        assert parse_line(line).tags["agentirc.dev/mentions"] == "spark-bo"
+        assert line.endswith(" PRIVMSG #general :spark-bo: are you there?")
+
         bo.send("PRIVMSG #general :@spark-ori ☃ hello yourself")
         assert (await weechat.shows("spark.#general", "☃")).endswith(
             "\t@spark-bo\t@spark-ori ☃ hello yourself"
@@ -95,3 +104,19 @@ async def test_weechat_connects_joins_talks_and_is_called(request, server, weech
 
         await weechat.type("irc.spark.#general", "/quit good night")
         assert (await bo.until("QUIT")).endswith(" QUIT :Quit: good night")
+
+
+@pytest.mark.parametrize("weechat", ["plain"], indirect=True)
+async def test_weechat_reads_history_when_it_is_asked_for(server, weechat: Weechat):
+    async with connected(server.port, "spark-bo", "#general") as bo:
+        bo.send("PRIVMSG #general :said before they came", "PING done")
+        await bo.until("PONG")
+        await weechat.shows("server.spark", "welcome")
+        await weechat.type("irc.server.spark", "/join #general")
+        await weechat.shows("spark.#general", "spark-ori")
+        await weechat.type("irc.spark.#general", "/quote CHATHISTORY LATEST #general * 20")
+        assert (await weechat.shows("spark.#general", "said before")).endswith("\tsaid before they came")
+        await weechat.type("irc.spark.#general", "/quote HELP HISTORY")
+        await weechat.shows("server.spark", "HISTORY RECENT")
+        await weechat.type("irc.spark.#general", "/quote HISTORY RECENT #general 5")
+        await weechat.shows("server.spark", "said before they came")

@@ -5,6 +5,7 @@ import pytest
 from culture.config.agents import AgentsConfig
 from culture.config.loader import parse
 from culture.errors import ConfigError
+from culture.names import agent_user
 
 
 def problem(text: str) -> str:
@@ -16,7 +17,10 @@ def problem(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"agents: [{{nick: spark-{'a' * 60}}}]", "aaa' is longer than 64 letters"),
+        (
+            "agents: [{nick: spark-123456789012345678}]",
+            "'spark-123456789012345678' is longer than 23 letters",
+        ),
         ("agents: [{nick: spark-claude, tags: ['a b']}]", "'a b' is not a name of letters, digits"),
         ("agents: [{nick: spark-claude, wake_on: ['@ops']}]", "'@ops' is not a name"),
         ("agents: [{nick: spark-claude, groups_from: agents}]", "expected one of people, everyone"),
@@ -46,3 +50,9 @@ def test_seconds_may_have_a_fraction():
     config = parse("turns: {restart_delay_s: 0.5}", AgentsConfig, where="agents.yaml")
 
     assert config.turns.restart_delay_s == 0.5
+
+
+def test_the_longest_nick_has_a_user_that_linux_allows():
+    config = parse("agents: [{nick: spark-12345678901234567}]", AgentsConfig, where="agents.yaml")
+
+    assert len(agent_user(config.agents[0].nick)) == 31

@@ -55,7 +55,7 @@ def test_accounts_are_added_listed_changed_and_removed(place: Place):
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
-        (["add", "bo"], 64, "no terminal to ask for the password on\nhint: add --password-stdin"),
+        (["add", "bo"], 64, "cannot prompt for a password without a terminal\nhint: add --password-stdin"),
         (["add", "b o", "--password-stdin"], 64, "'b o' is not a name for an account"),
         (["add", "bo", "--password-stdin"], 64, "the password is empty"),
         (["add"], 64, "accounts add needs a name"),
@@ -96,4 +96,4 @@ def test_ctrl_d_instead_of_a_password_is_told(place: Place):
         told = process.stderr.read()
     os.close(keyboard)
     os.close(terminal)
-    assert (process.returncode, told) == (64, b"\nculturectl: no password was typed\n")
+    assert (process.returncode, told) == (64, b"\nculturectl: no password was entered\n")

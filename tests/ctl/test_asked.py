@@ -2,7 +2,7 @@
 
 import pytest
 
-from culture.ctl import asked
+from culture.ctl import agent_call
 from culture.ctl.main import run
 from culture.errors import ConfigError, UnavailableError
 
@@ -49,7 +49,7 @@ def test_a_service_is_started_by_systemd(home, monkeypatch):
     with pytest.raises(UnavailableError) as told:
         run(["pause", "spark-claude"])
 
-    assert told.value.hint == f"systemctl start {asked.unit_of('spark-claude')}"
+    assert told.value.hint == f"systemctl start {agent_call.unit_of('spark-claude')}"
 
 
 def test_without_a_configuration_it_is_told_that_nobody_answers(home):

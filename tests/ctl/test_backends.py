@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from culture.agent.backends.programs import WANTED, Wanted, find, how_to_install
+from culture.agent.backends.programs import WANTED, RequiredProgram, find, how_to_install
 from culture.agent.backends.table import BACKENDS
 from culture.ctl.main import run
 
@@ -65,7 +65,7 @@ def test_programs_get_a_line_of_json_for_each(installed, monkeypatch, capsys):
 def test_a_program_of_npm_is_not_started_to_learn_its_version(installed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    assert find(Wanted("acp", "cline", ""), str(installed)).version == "3.0.65"
+    assert find(RequiredProgram("acp", "cline", ""), str(installed)).version == "3.0.65"
 
     assert not (tmp_path / "started").exists()
 
@@ -76,7 +76,7 @@ def test_claude_is_the_one_that_its_sdk_brings(tmp_path):
     bundled.write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
     bundled.chmod(0o755)
 
-    found = find(Wanted("claude", "claude", ""), "", [tmp_path])
+    found = find(RequiredProgram("claude", "claude", ""), "", [tmp_path])
 
     assert (found.path, found.version) == (bundled, "2.1.325")
 
@@ -101,4 +101,4 @@ def test_a_program_that_does_not_tell_its_version_is_there_all_the_same(tmp_path
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
 
-    assert find(Wanted("codex", "codex", ""), str(tmp_path)).version == ""
+    assert find(RequiredProgram("codex", "codex", ""), str(tmp_path)).version == ""

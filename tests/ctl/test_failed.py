@@ -1,6 +1,7 @@
 """Where an agent was, people read that its service gave up."""
 
 import contextlib
+import os
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,9 @@ from support.certificates import make_pair
 from support.irc import connected
 from support.program import Program
 
+from culture.config import paths
 from culture.ctl import main
-from culture.ctl.failed import words
+from culture.ctl.verbs.announce_failure import failure_text, is_agent_running
 from culture.errors import NotAllowedError, UnavailableError
 
 
@@ -26,7 +28,7 @@ from culture.errors import NotAllowedError, UnavailableError
 )
 def test_it_says_why_and_what_to_type(env: dict[str, str], why: str):
     told = f"spark-claude is not running any more: {why}. See: systemctl status culture-agent@spark-claude"
-    assert words("spark-claude", env) == told
+    assert failure_text("spark-claude", env) == told
 
 
 @contextlib.asynccontextmanager
@@ -47,6 +49,18 @@ def failed(home: Path, server: str, channels: str = "['#ops']") -> Program:
     agents = home / "agents.yaml"
     agents.write_text(f"server: {{{server}}}\nagents:\n  - {{nick: spark-claude, channels: {channels}}}\n")
     return Program("culture.ctl.main", "failed", "spark-claude", "--config", str(agents), home=home)
+
+
+@pytest.mark.parametrize(("rc", "is_running"), [(0, True), (3, False)])
+def test_systemd_is_asked_whether_a_service_runs(tmp_path, monkeypatch, rc, is_running):
+    systemctl = tmp_path / "systemctl"
+    systemctl.write_text(f"#!/bin/sh\n[ $3 = culture-agent@spark-claude.service ] && exit {rc}\n")
+    systemctl.chmod(0o755)
+    (tmp_path / "spark-claude.sock").touch()
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(paths, "SYSTEM_RUNTIME", tmp_path)
+
+    assert is_agent_running("spark-claude") is is_running
 
 
 async def test_people_in_its_channels_are_told_by_a_notice(tmp_path: Path):
@@ -114,7 +128,7 @@ async def test_a_server_that_refuses_is_not_waited_for(tmp_path: Path):
 def test_without_a_server_it_says_that_nobody_could_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     agents = tmp_path / "agents.yaml"
     agents.write_text(f"server: {{host: 'unix:{tmp_path}/none'}}\nagents:\n  - nick: spark-claude\n")
-    monkeypatch.setattr("culture.ctl.failed.PATIENCE_S", 0.1)
+    monkeypatch.setattr("culture.ctl.verbs.announce_failure.TIMEOUT_S", 0.1)
 
     with pytest.raises(UnavailableError, match=r"nobody was told: cannot connect to unix:"):
         main.run(["failed", "spark-claude", "--config", str(agents)])

@@ -14,9 +14,9 @@ import pytest
 DRIVER = """
 import asyncio, json, os, socket, sys
 from pathlib import Path
-from culture.ctl.children import Service
-from culture.ctl.foreground import Stage, run_in_foreground
-from culture.ctl.output import Console
+from culture.ctl.up.child_process import Service
+from culture.ctl.up.foreground import Stage, run_in_foreground
+from culture.ctl.up.console import Console
 from culture.systemd.sockets import Passed
 
 run = Path(sys.argv[1])
@@ -137,11 +137,11 @@ async def test_a_stage_waits_until_the_one_before_is_ready(run_services, eventua
 async def test_a_service_that_is_never_ready_is_stopped_and_started_again(run_services, eventually):
     running = run_services({"name": "mute", "program": "import signal; signal.pause()", "start_s": 0.2})
 
-    await eventually(lambda: "starting it again in 2 s" in running.said)
+    await eventually(lambda: "restarting it in 2 s" in running.said)
 
     assert running.lines[:2] == [
         "mute was not ready within 0.2 s",
-        "mute was ended by SIGTERM: starting it again in 1 s",
+        "mute was killed by SIGTERM; restarting it in 1 s",
     ]
 
 
@@ -155,7 +155,7 @@ async def test_a_killed_service_is_started_again_and_its_orphans_are_ended(
     os.kill(child, signal.SIGKILL)
     await eventually(lambda: number_after("pid", running) != child)
 
-    assert "agent was ended by SIGKILL: starting it again in 1 s" in running.lines
+    assert "agent was killed by SIGKILL; restarting it in 1 s" in running.lines
     assert not is_running(orphan)
 
 
@@ -170,7 +170,7 @@ def test_a_status_that_will_not_change_ends_all_with_its_reason_told(run_service
 
     assert running.lines[-3:] == [
         "no such key",
-        f"second exited with status {status}: not started again",
+        f"second exited with status {status}; it is not restarted",
         "goodbye",
     ]
 
@@ -214,7 +214,7 @@ async def test_a_service_that_does_not_stop_is_killed(run_services, eventually):
     running.signal(signal.SIGINT)
 
     assert running.wait() == 0
-    assert running.lines[-1] == "stubborn did not stop within 0.2 s: killing it"
+    assert running.lines[-1] == "stubborn did not stop within 0.2 s; killing it"
 
 
 async def test_asked_twice_it_kills_at_once(run_services, eventually):
@@ -226,6 +226,23 @@ async def test_asked_twice_it_kills_at_once(run_services, eventually):
     running.signal(signal.SIGINT)
 
     assert running.wait() == 0
+    # Nothing is said to be started again, and no traceback ends it.
+    assert running.lines[-1] == "stopping"
+
+
+async def test_asked_twice_nothing_that_was_killed_is_started_again(run_services, eventually):
+    running = run_services(
+        {"name": "first", "program": STEADY},
+        {"name": "stubborn", "program": NEVER_STOPS, "stop_s": 600},
+    )
+    await eventually(lambda: "all ready" in running.said)
+
+    running.signal(signal.SIGINT)
+    await eventually(lambda: running.lines[-1] == "stopping")
+    running.signal(signal.SIGINT)
+
+    assert running.wait() == 0
+    assert running.lines[-1] == "stopping"
 
 
 async def test_a_stop_while_starting_stops_all(run_services, eventually, is_running):

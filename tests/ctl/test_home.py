@@ -6,18 +6,18 @@ import pytest
 from culture.config.agents import AgentsConfig
 from culture.config.ircd import IrcdConfig
 from culture.config.loader import parse
-from culture.ctl.home import load_both, lock, open_home, place_for_sockets, with_listen, with_server_port
+from culture.ctl.up.home import load_configs, lock, open_home, socket_directory, with_listen, with_server_port
 from culture.errors import ConfigError, NotAllowedError, UnavailableError
 
 
 def test_a_new_home_starts_from_skel(tmp_path):
     home, written = open_home(tmp_path / "new")
 
-    ircd, agents = load_both(home)
+    ircd, agents = load_configs(home)
 
     assert written == [home.ircd_yaml, home.agents_yaml]
     assert (ircd.name, ircd.listen) == ("spark", ("127.0.0.1:6667",))
-    assert "@spark-claude" in ircd.motd
+    assert "spark-claude: hello" in ircd.motd
     assert [(a.nick, a.channels, a.permission_mode) for a in agents.agents] == [
         ("spark-claude", ("#general",), "deny")
     ]
@@ -50,14 +50,14 @@ def test_an_agent_that_its_server_would_refuse_is_found_before_anything_starts(t
     home.agents_yaml.write_text("server: {name: spark}\nagents: [{nick: thor-claude}]\n")
 
     with pytest.raises(ConfigError, match="'thor-claude' does not begin with 'spark-'"):
-        load_both(home)
+        load_configs(home)
 
 
 def test_a_home_is_up_once(tmp_path):
     home, _ = open_home(tmp_path)
     held = lock(home)
     try:
-        with pytest.raises(UnavailableError, match=f"is up already, by process {os.getpid()}"):
+        with pytest.raises(UnavailableError, match=f"is in use by process {os.getpid()}"):
             lock(home)
     finally:
         os.close(held)
@@ -69,9 +69,9 @@ def test_sockets_are_in_the_home_unless_it_is_too_deep_for_them(tmp_path):
     home, _ = open_home(tmp_path)
     deep, _ = open_home(tmp_path / ("deep" * 25))
 
-    with place_for_sockets(home, ["a.sock"]) as place:
+    with socket_directory(home, ["a.sock"]) as place:
         assert place == home.run
-    with place_for_sockets(deep, ["a.sock"]) as place:
+    with socket_directory(deep, ["a.sock"]) as place:
         assert place.stat().st_mode & 0o777 == 0o700
         assert len(str(place)) < 60
     assert not place.exists()

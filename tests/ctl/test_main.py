@@ -46,6 +46,48 @@ def test_a_wrong_command_line_says_where_help_is(arguments):
     assert refused.value.hint.endswith("--help")
 
 
+def imported_by(*arguments: str) -> set[str]:
+    """The modules of ours that a command line imports."""
+    command = [sys.executable, "-X", "importtime", "-m", "culture.ctl.main", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    return set(re.findall(r"\| +(\S+)$", done.stderr, re.MULTILINE))
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["nosuch"]])
+def test_no_verb_is_imported_before_it_is_used(arguments: list[str]):
+    modules = imported_by(*arguments)
+
+    assert "culture.ctl.options" in modules
+    assert not modules & {f"culture.ctl.{verb.module}" for verb in VERBS.values()}
+    assert not modules & {"asyncio", "dataclasses", "json", "sqlite3", "ssl", "subprocess", "yaml"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_imports_no_other_verb_that_it_does_not_use(verb: str):
+    others = {f"culture.ctl.{each.module}" for name, each in VERBS.items() if name != verb}
+    # prune finds the history as the verb history does.
+    used = {"prune": {"culture.ctl.verbs.history"}}
+
+    assert imported_by(verb, "--help") & others == used.get(verb, set())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "quiet", "no_pager"),
+    [
+        (["prune"], False, False),
+        (["-q", "prune", "--no-pager"], True, True),
+        (["--no-pager", "prune", "--quiet"], True, True),
+        (["--quiet", "prune"], True, False),
+    ],
+)
+def test_options_of_all_verbs_stand_in_front_of_the_verb_or_after_it(
+    arguments: list[str], quiet: bool, no_pager: bool
+):
+    options = parse(arguments)
+
+    assert (options.quiet, options.no_pager) == (quiet, no_pager)
+
+
 def test_the_version_is_data(capsys):
     with pytest.raises(SystemExit) as ended:
         parse(["--version"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.nobody import as_nobody
 
-from culture.ctl.home import open_home
+from culture.ctl.up.home import open_home
 from culture.store.accounts import FILE, Accounts
 from culture.store.history.archive import DIRECTORY, Archive
 
@@ -40,9 +40,9 @@ def culturectl(*typed: str) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("history check", "history/history.db' is not yours"),
-        ("history export", "history/history.db' is not yours"),
-        ("prune", "history/history.db' is not yours"),
+        ("history check", "history/history.db' cannot be read"),
+        ("history export", "history/history.db' cannot be read"),
+        ("prune", "history/history.db' cannot be read"),
         ("accounts list", "accounts.db': Permission denied"),
     ],
 )
@@ -54,7 +54,7 @@ def test_what_is_not_theirs_is_told_with_what_to_type(config: Path, typed: str, 
 
 def test_units_are_roots_to_write(config: Path):
     agents = config.with_name("agents.yaml")
-    agents.write_text("agents: [{nick: spark-claude}]\n")
+    agents.write_text("agents: [{nick: spark-claude, memory_max: 1G}]\n")
     done = culturectl("units", "--root", str(config.parent), "--config", str(agents))
     assert (done.returncode, done.stderr) == (
         77,
@@ -66,7 +66,7 @@ def test_the_home_of_another_is_not_upped(config: Path):
     home, _ = open_home(config.parent)
     done = culturectl("up", "--home", str(home.path))
     assert done.returncode == 77
-    assert done.stderr.endswith("run/lock': Permission denied\nhint: choose another place: --home DIR\n")
+    assert done.stderr.endswith("run/lock': Permission denied\nhint: choose another directory: --home DIR\n")
 
 
 def test_a_configuration_that_may_not_be_read_is_told_as_that(config: Path):

@@ -1,64 +1,48 @@
-import io
-import time
+"""One module of culturectl prints, so that options such as --json and --quiet mean the same for all verbs."""
+
+import argparse
+import ast
+from pathlib import Path
 
 import pytest
 
-from culture.config.address import TcpAddress, UnixAddress
-from culture.ctl.output import Console, how_it_ended, how_to_connect, journal_line
+from culture.ctl import output
 
-WHEN = time.struct_time((2026, 11, 6, 2, 46, 41, 4, 310, 0))
-
-
-def test_a_line_looks_as_journalctl_prints_it():
-    line = journal_line(WHEN, "spark", "culture-ircd", 123, "listening")
-
-    assert line == "Nov 06 02:46:41 spark culture-ircd[123]: listening"
+CTL = Path(output.__file__).parent
+QUIET = argparse.Namespace(quiet=True, json=False)
+TALKATIVE = argparse.Namespace(quiet=False, json=True)
 
 
-def test_a_line_cannot_command_the_terminal():
-    line = journal_line(WHEN, "spark", "culture-ircd", 1, "nick \x1b[2Jgone\r\x9b")
-
-    assert line.endswith("nick �[2Jgone��")
-
-
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [(0, "exited with status 0"), (78, "exited with status 78"), (-9, "was ended by SIGKILL")],
-)
-def test_how_a_child_ended_is_said_in_words(status, words):
-    assert how_it_ended(status) == words
+def printing(path: Path) -> list[int]:
+    """The lines on which a module prints, or writes to a standard stream."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    written = ("print", "sys.stdout.write", "sys.stderr.write", "sys.stdout.buffer.write")
+    return [call.lineno for call in calls if ast.unparse(call.func) in written]
 
 
-def test_how_to_connect_can_be_typed():
-    said = how_to_connect(TcpAddress("127.0.0.1", 6667), "spark-you", "#general", "spark-claude")
+@pytest.mark.parametrize("module", sorted(str(path.relative_to(CTL)) for path in CTL.rglob("*.py")))
+def test_only_one_module_prints(module: str):
+    assert printing(CTL / module) == [] or module == "output.py"
 
-    assert said == (
-        "irssi -c 127.0.0.1 -p 6667 -n spark-you   then   /join #general   and   @spark-claude hello"
+
+def test_a_note_goes_to_people_unless_they_want_quiet(capsys: pytest.CaptureFixture[str]):
+    output.note(QUIET, "nothing was changed")
+    output.note(TALKATIVE, "something was changed")
+    output.warn("half of it failed")
+
+    assert capsys.readouterr() == ("", "something was changed\nhalf of it failed\n")
+
+
+def test_rows_are_a_table_for_people_and_objects_for_programs(capsys: pytest.CaptureFixture[str]):
+    rows = [{"nick": "spark-ori", "turns": 3}, {"nick": "é", "turns": 12}]
+    for options in (QUIET, TALKATIVE):
+        output.show_rows(options, ("NICK", "TURNS"), rows, lambda row: [row["nick"], str(row["turns"])])
+
+    assert capsys.readouterr().out == (
+        "NICK       TURNS\n"
+        "spark-ori  3\n"
+        "é          12\n"
+        '{"nick": "spark-ori", "turns": 3}\n'
+        '{"nick": "é", "turns": 12}\n'
     )
-
-
-def test_without_an_agent_there_is_nobody_to_greet():
-    said = how_to_connect(UnixAddress("/run/culture/ircd.sock"), "you", "#general", None)
-
-    assert said == "connect to unix:/run/culture/ircd.sock as you   then   /join #general"
-
-
-def test_the_announcement_is_set_off_and_bold_only_on_a_terminal():
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    shown = []
-    for stream in (io.StringIO(), Terminal()):
-        Console(stream, "spark", 1).announce("hello")
-        shown.append(stream.getvalue())
-
-    assert shown == ["\n  hello\n\n", "\n  \x1b[1mhello\x1b[0m\n\n"]
-
-
-def test_a_reader_that_is_gone_stops_nothing():
-    class Closed(io.StringIO):
-        def write(self, text: str) -> int:
-            raise BrokenPipeError
-
-    Console(Closed(), "spark", 1).say("still here")

@@ -2,20 +2,22 @@
 
 import pytest
 
-from culture.agent.briefing import SKILL
+from culture.agent.backend.briefing import SKILL
 from culture.ctl.main import run
-from culture.ctl.skills import places
+from culture.ctl.verbs.skills import skill_files
 from culture.errors import NoInputError, NotAllowedError, UsageError
 
 
 def test_each_backend_has_its_place_and_a_shared_one_is_named_once(tmp_path):
     home = {"HOME": str(tmp_path)}
 
-    assert places(["claude"], None, home) == [tmp_path / ".claude/skills/irc/SKILL.md"]
-    assert places(["claude", "acp"], None, home)[1:] == [tmp_path / ".agents/skills/irc/SKILL.md"]
-    assert places(["acp", "acp"], tmp_path / "site", {}) == [tmp_path / "site/.agents/skills/irc/SKILL.md"]
+    assert skill_files(["claude"], None, home) == [tmp_path / ".claude/skills/irc/SKILL.md"]
+    assert skill_files(["claude", "acp"], None, home)[1:] == [tmp_path / ".agents/skills/irc/SKILL.md"]
+    assert skill_files(["acp", "acp"], tmp_path / "site", {}) == [
+        tmp_path / "site/.agents/skills/irc/SKILL.md"
+    ]
     elsewhere = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": "/srv/claude"}
-    assert [str(place) for place in places(["claude"], None, elsewhere)] == [
+    assert [str(place) for place in skill_files(["claude"], None, elsewhere)] == [
         "/srv/claude/skills/irc/SKILL.md"
     ]
 

@@ -1,20 +1,37 @@
-"""`culturectl status` where systemd runs the agents: what does not run is systemctl's to tell."""
+"""`culturectl status` and `list-agents` where systemd runs the agents."""
 
+import contextlib
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from culture import __version__
+from culture.config import paths
 from culture.config.paths import SYSTEM_RUNTIME
-from culture.ctl.asked import is_stopped_unit
-from culture.ctl.status import describe
+from culture.ctl.agent_call import is_stopped_unit
+from culture.ctl.main import run
+from culture.ctl.verbs.status import describe
+from culture.errors import NoInputError
 
 SYSTEMCTL = """#!/bin/sh
-# Says what it was asked, and that everything called *stopped* is.
-echo "systemctl $*"
-case "$*" in *is-active*stopped*|*status*stopped*) exit 3 ;; esac
+# Notes what it was asked, and says that everything called *stopped* is.
+echo "$*" >>"$(dirname "$0")/calls"
+unit() {
+  printf 'Id=%s\\nLoadState=loaded\\nActiveState=%s\\nSubState=%s\\nStatusText=%s\\n\\n' "$@"
+}
+case "$*" in
+  *is-active*stopped*|*status*stopped*) exit 3 ;;
+  show*)
+    unit culture-ircd.service active running 'spark: 3 clients in 2 channels'
+    unit culture-prune.service failed failed ''
+    unit culture-agent@spark-claude.service active running 'idle in #general on 127.0.0.1:6667'
+    unit culture-agent@spark-failed.service failed failed "ending: backend 'claude': not logged in" ;;
+esac
 """
 
 
@@ -36,12 +53,120 @@ def test_only_a_service_that_does_not_run_is_left_alone(bin, monkeypatch):
     assert not is_stopped_unit("spark-stopped", Path("/home/ori/.culture/run/spark-stopped.sock"))
 
 
-def test_everything_together_is_shown_by_systemctl(bin):
-    command = [sys.executable, "-m", "culture.ctl.main", "status"]
-    env = {"PATH": f"{bin}:{os.environ['PATH']}"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=30, check=False)
+@pytest.fixture
+def installed(tmp_path, bin, monkeypatch) -> Path:
+    """An installed host with two agents, one of which runs."""
+    monkeypatch.setenv("PATH", f"{bin}:{os.environ['PATH']}")
+    monkeypatch.delenv("CULTURE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    system = tmp_path / "etc"
+    system.mkdir()
+    (system / "ircd.yaml").write_text("name: spark\n")
+    (system / "agents.yaml").write_text(
+        "agents: [{nick: spark-claude}, {nick: spark-stopped, agent: codex}, {nick: spark-failed}]\n"
+    )
+    monkeypatch.setattr(paths, "SYSTEM_CONFIG", system)
+    monkeypatch.setattr(paths, "SYSTEM_RUNTIME", tmp_path / "run")
+    monkeypatch.setattr(paths, "SYSTEM_STATE", tmp_path / "lib")
+    return system
 
-    assert (done.returncode, done.stdout) == (0, "systemctl status -- culture-*\n")
+
+def test_a_bare_status_is_one_screen(installed, tmp_path, capsys):
+    assert run(["status"]) == 0
+
+    out, err = capsys.readouterr()
+    head, *rows = out.splitlines()
+    assert head == f"Culture {__version__}, configured in '{installed}'"
+    assert rows[0] == "server: running: spark: 3 clients in 2 channels"
+    assert rows[1] == "agents: 1 running, 1 stopped, 1 failed"
+    assert re.fullmatch(rf"  disk: .+ free in '{tmp_path}'", rows[2])
+    assert rows[3:] == [
+        "failed: culture-prune.service",
+        "",
+        "NICK           BACKEND  STATE    WAITING  TODAY  STATUS",
+        "spark-claude   claude   running  -        -      idle in #general on 127.0.0.1:6667",
+        "spark-stopped  codex    stopped  -        -",
+        "spark-failed   claude   failed   -        -      ending: backend 'claude': not logged in",
+    ]
+    assert err == "\nhint: culturectl status NICK; for all units: systemctl status 'culture-*'\n"
+
+
+def test_a_bare_status_asks_systemctl_once(installed, bin, capsys):
+    run(["status"])
+
+    assert [line.split()[0] for line in (bin / "calls").read_text().splitlines()] == ["show"]
+
+
+def test_a_file_that_is_wrong_is_on_the_screen(installed, capsys):
+    (installed / "agents.yaml").write_text("agent: []\n")
+
+    run(["status"])
+
+    told = capsys.readouterr().out
+    assert f"problem: {installed}/agents.yaml:1: unknown key 'agent'" in told
+    assert "agents: none configured" in told
+
+
+def test_a_server_that_does_not_run_is_3(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CULTURE_HOME", str(tmp_path))
+    (tmp_path / "ircd.yaml").touch()
+
+    assert run(["status", "-q"]) == 3
+    assert "server: stopped\n" in capsys.readouterr().out
+
+
+def test_a_full_disk_is_on_the_screen(small_disk, monkeypatch, capsys):
+    monkeypatch.setenv("CULTURE_HOME", str(small_disk))
+    (small_disk / "ircd.yaml").touch()
+    with contextlib.suppress(OSError), (small_disk / "rest").open("wb", buffering=0) as rest:
+        while True:
+            rest.write(bytes(4096))
+
+    run(["status"])
+
+    assert f"  disk: full: 0 bytes free in '{small_disk}'\n" in capsys.readouterr().out
+
+
+def test_without_any_configuration_it_is_told_what_to_type(tmp_path, monkeypatch):
+    monkeypatch.setenv("CULTURE_HOME", str(tmp_path))
+    monkeypatch.setattr(paths, "SYSTEM_CONFIG", tmp_path / "etc")
+
+    with pytest.raises(NoInputError) as told:
+        run(["status"])
+
+    assert told.value.hint == "culturectl up, for a first try"
+
+
+def test_a_stopped_agent_is_shown_by_systemctl_which_is_asked_once_before(installed, bin, tmp_path):
+    socket = tmp_path / "run" / "spark-stopped.sock"
+    socket.parent.mkdir()
+    socket.touch()
+    program = (
+        "import sys\nfrom pathlib import Path\n"
+        "from culture.config import paths\nfrom culture.ctl.main import run\n"
+        f"paths.SYSTEM_RUNTIME = Path({str(socket.parent)!r}); sys.exit(run(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "status", "spark-stopped", "--no-pager"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    assert done.returncode == 3
+    assert (bin / "calls").read_text().splitlines() == [
+        "is-active --quiet culture-agent@spark-stopped.service",
+        "status --no-pager -- culture-agent@spark-stopped.service",
+    ]
+
+
+def test_list_agents_has_a_line_for_each_and_an_object_for_programs(installed, capsys):
+    assert run(["list-agents"]) == 0
+    assert run(["list-agents", "--json"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    first = [line.split()[0] for line in lines[:4]]
+    assert first == ["NICK", "spark-claude", "spark-stopped", "spark-failed"]
+    assert json.loads(lines[5]) == {
+        "nick": "spark-stopped", "backend": "codex", "state": "stopped", "status": "", "waiting": None,
+        "cost_usd_today": None,
+    }  # fmt: skip
 
 
 def test_for_programs_it_is_json_or_nothing(bin):

@@ -4,23 +4,23 @@ import contextlib
 import os
 import socket
 
-from culture.ctl.store import Store
+from culture.ctl.up.fd_store import ChildFdStore
 
 
 async def test_what_both_sides_shut_down_is_let_go():
     ours, theirs = socket.socketpair()
-    with contextlib.closing(Store(10)) as store, ours, theirs:
+    with contextlib.closing(ChildFdStore(10)) as store, ours, theirs:
         store.put("c", [os.dup(ours.fileno())])
-        assert list(store.kept.values()) == ["c"]
+        assert list(store.fds.values()) == ["c"]
         theirs.close()
         ours.close()
-        assert store.kept == {}
+        assert store.fds == {}
 
 
 async def test_there_is_room_for_so_many():
-    with contextlib.closing(Store(1)) as store, socket.socket() as sock, socket.socket() as other:
+    with contextlib.closing(ChildFdStore(1)) as store, socket.socket() as sock, socket.socket() as other:
         for each in (sock, other):
             each.bind(("127.0.0.1", 0))
             each.listen()
         store.put("c", [os.dup(sock.fileno()), os.dup(other.fileno())])
-        assert len(store.kept) == 1
+        assert len(store.fds) == 1

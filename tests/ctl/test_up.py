@@ -11,7 +11,7 @@ from typing import TextIO
 
 import pytest
 
-from culture.ctl.processes import below, parents
+from culture.ctl.up.processes import descendants, parent_pids
 
 NO_AGENTS = "server: {name: spark}\nagents: []\n"
 
@@ -70,7 +70,7 @@ async def test_a_first_try_ends_in_an_answer_and_leaves_nothing(
         )
         assert "spark-you: hello!" in answer
 
-    everything = below(up.pid, parents())
+    everything = descendants(up.pid, parent_pids())
     # The model, the server, the agent, and the CLI that it runs.
     assert len(everything) >= 4
     up.signal(signal.SIGINT)
@@ -81,7 +81,7 @@ async def test_a_first_try_ends_in_an_answer_and_leaves_nothing(
 async def test_when_it_is_killed_all_goes_along(culturectl, tmp_path, start, eventually, is_running):
     up = start([culturectl, "up", "--home", str(tmp_path / "new"), "--port", "0"])
     await eventually(lambda: port_of(up), within_s=45)
-    everything = below(up.pid, parents())
+    everything = descendants(up.pid, parent_pids())
 
     up.signal(signal.SIGKILL)
 
@@ -107,9 +107,9 @@ def test_a_taken_port_is_one_line_and_a_hint(culturectl, home, start):
 
         assert up.wait() == 69
     *_, told, hint = up.said.splitlines()
-    assert told.startswith(f"culturectl: port {port} is taken by ")
+    assert told.startswith(f"culturectl: port {port} is in use by ")
     assert told.endswith(f"(process {os.getpid()})")
-    assert hint == f"hint: stop what listens there, or choose another: --port {port + 1}"
+    assert hint == f"hint: stop the program that uses it, or choose another port: --port {port + 1}"
 
 
 async def test_a_second_up_in_the_same_home_is_refused(culturectl, home, start, eventually):
@@ -119,17 +119,19 @@ async def test_a_second_up_in_the_same_home_is_refused(culturectl, home, start, 
     second = start([culturectl, "up", "--home", str(home), "--port", "0"])
 
     assert second.wait() == 69
-    assert f"'{home}' is up already, by process {first.pid}" in second.said
+    assert f"'{home}' is in use by process {first.pid}" in second.said
 
 
 def test_live_without_a_login_says_what_to_do(culturectl, home, start, tmp_path):
+    (home / "agents.yaml").write_text("agents: [{nick: spark-claude}]\n")
     none = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_AUTH_TOKEN": "", "CLAUDE_CODE_OAUTH_TOKEN": ""}
     up = start([culturectl, "up", "--live", "--home", str(home)], HOME=str(tmp_path), **none)
 
     assert up.wait() == 69
     assert up.said.startswith(
-        "culturectl: --live needs a key or a Claude login, and there is neither\nhint: "
+        f"culturectl: --live needs a key or a Claude login, and there is neither\nhint: CULTURE_HOME={home} "
     )
+    assert "culturectl login spark-claude, or export ANTHROPIC_API_KEY=…" in up.said
 
 
 def servers_of(up) -> set[int]:

@@ -43,7 +43,7 @@ async def test_an_account_made_while_the_server_runs_can_be_used_at_once(server:
     assert (await client.until(" 900 ")).endswith("Ori :You are now logged in as Ori")
     await client.until(" 903 ")
     await client.until(" 001 ori ")
-    await server.says("ori .* is here")
+    await server.says("ori .* registered")
     client.send("AUTHENTICATE PLAIN", f"AUTHENTICATE {base64.b64encode(b'x').decode()}", "QUIT")
     await client.until(" 904 ")
     await client.until("ERROR")

@@ -12,7 +12,7 @@ from support.certificates import make_pair
 from culture.config import paths
 from culture.config.ircd import IrcdConfig
 from culture.config.links import LinkConfig
-from culture.daemons.checking import what_is_wrong
+from culture.daemons.checking import find_problems
 
 
 class Place:
@@ -79,6 +79,19 @@ def test_everything_that_is_missing_is_told_at_once(place: Place):
     ]
 
 
+def test_two_links_with_one_secret_are_told(place: Place):
+    for name in ("thor", "orin"):
+        (place.credentials / name).write_text("s3cret\n")
+    done = place.check(
+        "links: [{name: thor, secret_credential: thor}, {name: orin, secret_credential: orin}]\n"
+    )
+    assert done.returncode == 78
+    assert done.stderr == (
+        "culture-ircd: links: links 'thor' and 'orin' have the same secret: each link needs one of its own\n"
+        "hint: head -c 32 /dev/urandom | base64 > /etc/culture/credentials/orin\n"
+    )
+
+
 def test_a_key_that_belongs_to_another_certificate_is_told(place: Place):
     one, other = make_pair(place.directory, "one"), make_pair(place.directory, "other")
     done = place.check(f"tls: {{certificate: {one.certificate}, key: {other.key}}}\n")
@@ -126,10 +139,10 @@ def test_credentials_of_the_system_are_looked_for_where_systemd_would_take_them_
     monkeypatch.setattr(paths, "SYSTEM_CONFIG", tmp_path)
     (tmp_path / "credentials").mkdir()
     config = IrcdConfig(name="spark", links=(LinkConfig("thor", "mesh"),))
-    (error,) = what_is_wrong(config, tmp_path / "ircd.yaml", {})
+    (error,) = find_problems(config, tmp_path / "ircd.yaml", {})
     assert str(error) == f"credential 'mesh': is not in '{tmp_path}/credentials'"
     (tmp_path / "credentials/mesh").write_text("s3cret")
-    assert what_is_wrong(config, tmp_path / "ircd.yaml", {}) == []
+    assert find_problems(config, tmp_path / "ircd.yaml", {}) == []
     elsewhere = dataclasses.replace(config, state_dir=str(tmp_path))
-    (error,) = what_is_wrong(elsewhere, tmp_path / "mine/ircd.yaml", {})
+    (error,) = find_problems(elsewhere, tmp_path / "mine/ircd.yaml", {})
     assert "there is no $CREDENTIALS_DIRECTORY" in str(error)

@@ -108,12 +108,12 @@ async def test_a_full_disk_refuses_messages_and_heals_when_space_returns(tmp_pat
             ori.send(f"PRIVMSG #ops :{number} {'y' * 400}")
         ori.send("PING full")
         await ori.until("FAIL PRIVMSG NOT_RECORDED")
-        await program.says("messages are refused until they can be written down")
+        await program.says("messages are refused until they can be recorded")
         await ori.until("PONG")
         ballast.unlink()
         ori.send("PRIVMSG #ops :back again")
         await bo.until("back again")
-        await program.says("messages are taken again")
+        await program.says("messages are accepted again")
         told = [line.rpartition(" :")[2] for line in bo.seen if " PRIVMSG #ops :" in line]
         assert await history_of(port, "#ops") == told
         assert program.process.poll() is None
@@ -131,7 +131,7 @@ async def test_a_server_that_is_started_on_a_full_disk_refuses_messages_until_sp
         running(tmp_path, small_disk) as (program, port),
         connected(port, "spark-ori", "#ops", caps="standard-replies") as ori,
     ):
-        await program.says("the disk is full: what was laid by for a start is used up")
+        await program.says("the disk is full: the space reserved for a start is used up")
         fill(small_disk / "more")
         for _ in range(20):
             ori.send(f"PRIVMSG #ops :{'y' * 400}")

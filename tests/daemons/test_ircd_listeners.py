@@ -55,7 +55,7 @@ async def test_it_says_what_is_reachable_from_where_and_warns_of_what_is_open(tm
     listen = f"listen: ['127.0.0.1:0', 'tls:0.0.0.0:0', '0.0.0.0:0', 'ws:127.0.0.1:0', 'unix:{tmp_path}/s']\n"
     async with running(tmp_path, listen + tls_yaml(pair)) as program:
         await program.says(
-            r"warning: whoever can reach 0\.0\.0\.0:\d+ may come in: neither account nor password"
+            r"warning: anyone who can reach 0\.0\.0\.0:\d+ may connect: neither an account nor a password"
         )
         said = program.said()
     for words in (
@@ -64,7 +64,7 @@ async def test_it_says_what_is_reachable_from_where_and_warns_of_what_is_open(tm
         r"^listening on 0\.0\.0\.0:\d+ \(plain, from everywhere, on all addresses\)$",
         r"^listening on 127\.0\.0\.1:\d+ \(WebSocket, plain, from this machine\)$",
         r"^listening on unix:\S+ \(plain, from this machine\)$",
-        r"^who may come in: everyone who can reach the server$",
+        r"^accounts are not required: anyone who can reach the server may connect$",
     ):
         assert re.search(words, said, re.MULTILINE), said
     assert len(re.findall(r"^warning: 0\.0\.0\.0:\d+ has no TLS", said, re.MULTILINE)) == 1

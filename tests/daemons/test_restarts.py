@@ -253,7 +253,7 @@ async def test_state_that_is_not_understood_closes_cleanly(tmp_path: Path, state
         await manager.start()
         assert (await ori.read()).startswith("ERROR :Closing Link: spark (")
         assert await ori.read() == ""
-        assert "1 are closed since nothing is known of them" in manager.journal
+        assert "1 unknown ones are closed" in manager.journal
         async with connected(manager.port(), "spark-ori"):
             pass
 

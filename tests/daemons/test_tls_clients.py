@@ -84,7 +84,7 @@ async def running(home: Path, pairs: dict[str, Pair]) -> AsyncIterator[tuple[Pro
 
 async def test_a_certificate_logs_in_and_lets_in(tmp_path: Path, pairs: dict[str, Pair]):
     async with running(tmp_path, pairs) as (program, port):
-        await program.says(r"who may come in: who logs in \(EXTERNAL\)")
+        await program.says(r"these may connect: clients that log in \(EXTERNAL\)")
         async with openssl(port, pairs["spark"], pairs["ori"]) as client:
             client.send("CAP LS 302", "NICK ori", "USER o 0 * :o", "CAP REQ :sasl")
             await client.until("sasl=EXTERNAL")

@@ -1,4 +1,4 @@
-"""Links that garble what they carry: no line of a peer breaks a server, or what its clients are told."""
+"""Peers that garble what they carry, or lie: nothing that they say harms an honest host."""
 
 import contextlib
 from collections.abc import Iterator
@@ -6,11 +6,12 @@ from random import Random
 
 import pytest
 from support.mesh.disk import DuplicateError
+from support.mesh.hostile import hostile_failure
 from support.mesh.mangled import MangledHost
 from support.mesh.schedule import make_schedule, take_step
 from support.mesh.world import Wire, World
 
-from culture.ircd.core import Ircd
+from culture.ircd.server import Ircd
 from culture.names import fold
 
 STEPS = 25
@@ -24,6 +25,22 @@ def test_no_line_of_a_peer_breaks_a_server(first: int) -> None:
     for seed in range(first, first + 20):
         for ircd in servers_after(seed):
             check_members(ircd)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("first", range(0, 500, 20))
+def test_a_liar_costs_honest_hosts_nothing(first: int) -> None:
+    """They keep their links to each other, their users, their history and their processes."""
+    for seed in range(first, first + 20):
+        assert not (wrong := hostile_failure(seed)), f"seed {seed}: {wrong}"
+
+
+@pytest.mark.timeout(120)
+def test_a_liar_costs_a_few_honest_hosts_nothing() -> None:
+    """The first of the above, for those who run the fast tests only."""
+    for seed in range(10):
+        assert not (wrong := hostile_failure(seed)), f"seed {seed}: {wrong}"
 
 
 def servers_after(seed: int) -> Iterator[Ircd]:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from culture.federation.dialing import Dialing
-from culture.federation.holding import Scope, parse_scope
+from culture.federation.feeds.watermarks import Scope, parse_scope
 from culture.federation.hosts import HostRecord, Hosts, format_record, parse_record
-from culture.protocol.happening import AHEAD_S
+from culture.federation.links.dial_schedule import DialSchedule
+from culture.protocol.event_record import AHEAD_S
 from culture.protocol.line import MalformedLine, parse_line
 
 NOW = 1_800_000_000
@@ -108,13 +108,13 @@ def test_where_a_way_broke_can_be_told() -> None:
 
 def test_attempts_to_connect_come_later_and_later_and_never_together() -> None:
     now, chance = 0.0, 1.0
-    dialing = Dialing(lambda: now, lambda: chance, most_s=60.0)
-    dialing.seek("thor")
+    dialing = DialSchedule(lambda: now, lambda: chance, max_pause_s=60.0)
+    dialing.dial_now("thor")
     pauses = []
     for _ in range(10):
         assert dialing.due([]) == ["thor"]
         assert dialing.due([]) == []
-        dialing.lost("thor")
+        dialing.back_off("thor")
         at = dialing.next_at("thor")
         assert at is not None
         pauses.append(at - now)
@@ -122,14 +122,14 @@ def test_attempts_to_connect_come_later_and_later_and_never_together() -> None:
 
     assert pauses == [0.5, 1, 2, 4, 8, 16, 32, 60, 60, 60]
     chance = 0.0
-    dialing.lost("thor")
+    dialing.back_off("thor")
     assert dialing.next_at("thor") == now + 30
 
 
 def test_who_is_linked_or_being_called_is_not_called() -> None:
-    dialing = Dialing(lambda: 0.0, lambda: 1.0, most_s=60.0)
-    dialing.seek("thor")
+    dialing = DialSchedule(lambda: 0.0, lambda: 1.0, max_pause_s=60.0)
+    dialing.dial_now("thor")
 
     assert dialing.due(["thor"]) == []
-    dialing.leave("thor")
+    dialing.stop("thor")
     assert dialing.due([]) == []

@@ -3,7 +3,7 @@
 from support.mesh.few import Hosts
 from support.mesh.world import START
 
-from culture.federation.ports import NoteKind
+from culture.federation.ports import MeshNoteKind
 
 
 def talk(hosts: Hosts, nick: str, channel: str, first: int = 0, last: int = 20) -> list[str]:
@@ -298,7 +298,7 @@ def broken_by(line: str) -> tuple[Hosts, str]:
     hosts = with_users("spark-thor", "spark-orin")
     mesh = hosts["spark"].mesh
     mesh.received(mesh.links.up["thor"].key, line.encode())
-    notes = [note.text for note in mesh.flush().notes if note.kind is NoteKind.BROKEN]
+    notes = [note.text for note in mesh.flush().notes if note.kind is MeshNoteKind.BROKEN]
     return hosts, "".join(notes)
 
 
@@ -316,7 +316,8 @@ def test_what_was_not_asked_for_is_not_taken() -> None:
     """Orin is linked to us: what thor says of it counts for nothing, be it to all or to one."""
     for line in (
         "@o=orin;n=1790000000.99;t=1;i=x :orin-ann!x@orin PRIVMSG #ops :forged",
-        "@o=orin;n=1790000000.99;t=1;i=x;d=spark;v=0.0;h=9 :orin-ann!x@orin PRIVMSG spark-ann :forged",
+        "@o=orin;n=1790000000.99;t=1;i=x;d=spark;v=0.0;h=9;e=nick:orin-ann\\snick:spark-ann "
+        ":orin-ann!x@orin PRIVMSG spark-ann :forged",
         "@o=spark;n=1790000000.99;t=1;i=x :spark-ann!x@spark PRIVMSG #ops :forged",
         "HOST orin 1999999999 1 thor :forged",
     ):

@@ -226,7 +226,7 @@ def test_a_secret_channel_is_seen_by_its_members_alone(command: str):
     lea.send(command)
     assert any("@spark-ori" in line or "hush" in line or "#a" in line for line in bo.lines())
     told = [line for line in lea.lines() if " 366 " not in line and " 315 " not in line]
-    assert not any("hush" in line or ("#a" in line and " 442 " not in line) for line in told)
+    assert not any("hush" in line or ("#a" in line and " 403 " not in line) for line in told)
 
 
 def test_names_says_that_a_channel_is_secret():

@@ -4,7 +4,7 @@ import pytest
 from support.network import Network
 
 from culture.config.ircd import Limits
-from culture.ircd.bans import complete_mask
+from culture.ircd.model.ban_lists import complete_mask
 
 
 def channel_of_two():
@@ -111,7 +111,7 @@ def test_who_may_not_change_a_list_may_read_it():
     ori.send("MODE #a +s")
     lea = network.client("spark-lea")
     lea.send("MODE #a b")
-    assert lea.lines() == [":spark 442 spark-lea #a :You're not on that channel"]
+    assert lea.lines() == [":spark 403 spark-lea #a :No such channel"]
 
 
 def test_what_is_no_mask_is_refused():

@@ -71,12 +71,15 @@ def test_whoever_does_not_know_the_answer_may_rename_all_the_same():
         ("RENAME #none #b", "403 spark-ori #none :No such channel"),
         ("RENAME #theirs #b", "442 spark-ori #theirs :You're not on that channel"),
         ("RENAME #shared #b", "482 spark-ori #shared :You're not channel operator"),
-        ("RENAME #a #SHARED", "FAIL RENAME CHANNEL_NAME_IN_USE #a #SHARED :There is a channel of that name"),
-        ("RENAME #a b", "FAIL RENAME CANNOT_RENAME #a b :A channel cannot be called that"),
-        ("RENAME #a #", "FAIL RENAME CANNOT_RENAME #a # :A channel cannot be called that"),
-        ("RENAME #a #b,#c", "FAIL RENAME CANNOT_RENAME #a #b,#c :A channel cannot be called that"),
-        ("RENAME #a #123456789", "FAIL RENAME CANNOT_RENAME #a #123456789 :A channel cannot be called that"),
-        ("RENAME #a #a", "FAIL RENAME CANNOT_RENAME #a #a :That is its name"),
+        (
+            "RENAME #a #SHARED",
+            "FAIL RENAME CHANNEL_NAME_IN_USE #a #SHARED :There is already a channel of that name",
+        ),
+        ("RENAME #a b", "FAIL RENAME CANNOT_RENAME #a b :Not a valid channel name"),
+        ("RENAME #a #", "FAIL RENAME CANNOT_RENAME #a # :Not a valid channel name"),
+        ("RENAME #a #b,#c", "FAIL RENAME CANNOT_RENAME #a #b,#c :Not a valid channel name"),
+        ("RENAME #a #123456789", "FAIL RENAME CANNOT_RENAME #a #123456789 :Not a valid channel name"),
+        ("RENAME #a #a", "FAIL RENAME CANNOT_RENAME #a #a :The channel already has that name"),
     ],
 )
 def test_what_cannot_be_renamed_is_refused(typed: str, answer: str):

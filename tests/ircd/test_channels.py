@@ -115,7 +115,9 @@ def test_a_list_of_nothing_is_too_few_parameters(line: str):
     assert ori.lines() == [f":spark 461 spark-ori {line[:4]} :Not enough parameters"]
 
 
-@pytest.mark.parametrize(("asked", "told"), [("nope", "nope"), (":no pe", "*"), ("", "*"), ("#b,#c", "#b")])
+@pytest.mark.parametrize(
+    ("asked", "told"), [("nope", "nope"), (":no pe", "*"), ("", "*"), ("#b,#c", "#b,#c")]
+)
 def test_names_of_what_is_no_channel_end_at_once(asked: str, told: str):
     ori = Network().client("spark-ori", "#a")
     ori.send(f"NAMES {asked}".strip())
@@ -223,4 +225,22 @@ def test_list_shows_channels_with_their_size_and_topic():
         ":spark 321 spark-ori Channel :Users  Name",
         ":spark 322 spark-ori #b 1 :",
         ":spark 323 spark-ori :End of /LIST",
+    ]
+
+
+def test_names_of_several_channels_end_once():
+    """RFC 2812 section 3.2.5: RPL_ENDOFNAMES ends the answer to one NAMES, whatever it named."""
+    network = Network()
+    ori = network.client("spark-ori", "#a", "#b")
+    ori.send("NAMES #a,#B", "NAMES #a,#nowhere", "NAMES #A", "NAMES #nowhere", "NAMES")
+    assert ori.lines() == [
+        ":spark 353 spark-ori = #a :@spark-ori",
+        ":spark 353 spark-ori = #b :@spark-ori",
+        ":spark 366 spark-ori #a,#B :End of /NAMES list",
+        ":spark 353 spark-ori = #a :@spark-ori",
+        ":spark 366 spark-ori #a,#nowhere :End of /NAMES list",
+        ":spark 353 spark-ori = #a :@spark-ori",
+        ":spark 366 spark-ori #a :End of /NAMES list",
+        ":spark 366 spark-ori #nowhere :End of /NAMES list",
+        ":spark 366 spark-ori * :End of /NAMES list",
     ]

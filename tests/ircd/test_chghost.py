@@ -94,7 +94,7 @@ def test_the_journal_has_who_did_it(network: Network):
     op.send("CHGHOST spark-ori a example.org")
     (note,) = network.ircd.notes.take()
     assert (note.kind, note.nick, note.operator) == ("host-changed", "spark-ori", "root")
-    assert note.text == "spark-ori (test) is a@example.org now, by spark-op"
+    assert note.text == "spark-ori (test) is now a@example.org, changed by spark-op"
 
 
 def test_no_change_is_told_to_nobody(network: Network):

@@ -3,7 +3,7 @@
 import pytest
 from support.network import Clock
 
-from culture.ircd.daytime import MOST_S, forward
+from culture.ircd.recording.clock import MOST_S, forward
 
 
 def test_it_is_what_the_clock_says():

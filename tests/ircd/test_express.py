@@ -1,14 +1,16 @@
 """The short way for plain messages does what the way of every command does."""
 
 import re
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 from support.network import Client, Network
 
-from culture.ircd.delivery import joined
-from culture.ircd.express import say
+from culture.ircd.delivery.fast_path import deliver_plain_messages
+from culture.ircd.delivery.queue import join_output
 from culture.ircd.session import Session
+from culture.ircd.skills import EventRecord, Skill, Skills
 
 NICKS = ("spark-ori", "spark-bo", "spark-lea", "spark-claude")
 CAPS = ("", "echo-message", "message-tags server-time", "message-tags account-tag echo-message batch")
@@ -65,9 +67,25 @@ STEPS = st.lists(
 )
 
 
-def play(command: str, caps: list[str], steps: list) -> list[list[str]]:
-    """What everybody reads. Commands may be typed in lower case, which the short way does not know."""
-    network = Network()
+class Recorder(Skill):
+    """Keeps what is to be recorded."""
+
+    records = frozenset({"PRIVMSG"})
+
+    def __init__(self) -> None:
+        self.recorded: list[EventRecord] = []
+
+    def commit(self, happened: Sequence[EventRecord]) -> None:
+        self.recorded += happened
+
+
+def play(command: str, caps: list[str], steps: list) -> tuple[list[list[str]], list[EventRecord]]:
+    """What everybody reads, and what is recorded.
+
+    Commands may be typed in lower case, which the short way does not know.
+    """
+    recorder = Recorder()
+    network = Network(skills=Skills([recorder]))
     clients = [network.client(nick, "#ops", caps=each) for nick, each in zip(NICKS, caps, strict=True)]
     clients[1].send("JOIN #other")
     read: list[list[str]] = [[] for _ in clients]
@@ -81,7 +99,8 @@ def play(command: str, caps: list[str], steps: list) -> list[list[str]]:
                 continue
         _read(clients, read)
     _read(clients, read)
-    return read
+    network.flush()
+    return read, recorder.recorded
 
 
 def _read(clients: list[Client], read: list[list[str]]) -> None:
@@ -109,13 +128,17 @@ def test_what_comes_together_is_said_as_if_it_came_one_by_one(caps: list[str], a
     )
 
     left = []
-    while (rest := say(together.ircd, came)) is not None:
+    while (rest := deliver_plain_messages(together.ircd, came)) is not None:
         left.append(rest)
 
     for number, (nick, said) in enumerate(arrivals):
         waiting = list(said)
         session, is_plain = _session(apart, nick), _raw(said).isascii()
-        while is_plain and waiting and say(apart.ircd, [(None, session, _raw(waiting[:1]))]) is None:
+        while (
+            is_plain
+            and waiting
+            and deliver_plain_messages(apart.ircd, [(None, session, _raw(waiting[:1]))]) is None
+        ):
             del waiting[0]
         assert not waiting or left.pop(0) == (number, _raw(waiting))
     assert not left
@@ -128,8 +151,11 @@ def test_a_sign_that_calls_nobody_takes_the_short_way_too():
     session = _session(network, NICKS[0])
     plain = _raw([("#ops", "mail ori@example.org"), ("#ops", "@nobody there?")])
     calling = _raw([("#ops", f"@{NICKS[0]} there?")])
-    assert say(network.ircd, [("it", session, plain)]) is None
-    assert say(network.ircd, [("it", session, plain), ("that", session, calling)]) == ("that", calling)
+    assert deliver_plain_messages(network.ircd, [("it", session, plain)]) is None
+    assert deliver_plain_messages(network.ircd, [("it", session, plain), ("that", session, calling)]) == (
+        "that",
+        calling,
+    )
 
 
 def _raw(messages: list[tuple[str, str]]) -> bytes:
@@ -144,7 +170,9 @@ def _session(network: Network, nick: str) -> Session:
 
 
 def _written(network: Network) -> dict[str, str]:
-    return {session.user.nick: joined(output).decode() for session, output in network.ircd.drain().items()}
+    return {
+        session.user.nick: join_output(output).decode() for session, output in network.ircd.drain().items()
+    }
 
 
 def anonymous(line: str) -> str:

@@ -5,7 +5,7 @@ import dataclasses
 from support.network import Client, Network
 
 from culture.config.ircd import Limits
-from culture.ircd.commands.negotiation import announce_offers
+from culture.ircd.commands.session.negotiation import announce_offers
 
 CAPS = "batch draft/extended-isupport"
 

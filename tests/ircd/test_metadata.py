@@ -1,4 +1,4 @@
-"""IRCv3 draft/metadata-2."""
+"""IRCv3 draft/metadata-3: what can be asked, set and read."""
 
 import re
 from pathlib import Path
@@ -9,8 +9,10 @@ from support.metadata import CAPS, read, subscriber
 from support.network import Network
 
 from culture.config.ircd import Limits
-from culture.ircd.commands.host import change_host
-from culture.net.authenticator import StoredAccounts
+from culture.ircd.commands.people.chghost import change_host
+from culture.net.auth.accounts import StoredAccounts
+
+INVALID = "A key has 1 to 64 lower-case letters, digits and _ . / -"
 
 
 @pytest.fixture
@@ -23,7 +25,9 @@ def test_the_capability_tells_the_limits():
     network = Network(limits=Limits(metadata_keys=3, metadata_subscriptions=0))
     client = network.connect()
     client.send("CAP LS 302")
-    assert " draft/metadata-2=before-connect,max-keys=3,max-value-bytes=220 " in " ".join(client.lines())
+    assert " draft/metadata-3=before-connect,max-keys=3,max-key-bytes=64,max-value-bytes=220 " in " ".join(
+        client.lines()
+    )
 
 
 def test_a_value_is_set_asked_for_listed_and_removed():
@@ -33,32 +37,29 @@ def test_a_value_is_set_asked_for_listed_and_removed():
     assert ori.lines() == [
         ":spark 761 spark-ori spark-ori state * :at work",
         ":spark 761 spark-ori spark-ori model * :x",
-        ":spark 761 spark-ori spark-ori empty * :",
+        ":spark 766 spark-ori spark-ori empty :Key not set",
     ]
     bo.send("METADATA Spark-Ori GET model nothing n:t state", "METADATA spark-ori LIST", "METADATA * LIST")
     assert read(bo) == [
         ":spark BATCH +1 metadata spark-ori",
         "@batch=1 :spark 761 spark-bo spark-ori model * :x",
-        "@batch=1 :spark 766 spark-bo spark-ori nothing :key not set",
-        "@batch=1 :spark FAIL METADATA KEY_INVALID n:t "
-        ":A key has only lower-case letters, digits and _ . / -",
+        "@batch=1 :spark 766 spark-bo spark-ori nothing :Key not set",
+        f"@batch=1 :spark WARN METADATA INVALID_KEY n:t :{INVALID}",
         "@batch=1 :spark 761 spark-bo spark-ori state * :at work",
         ":spark BATCH -1",
         ":spark BATCH +2 metadata spark-ori",
         "@batch=2 :spark 761 spark-bo spark-ori state * :at work",
         "@batch=2 :spark 761 spark-bo spark-ori model * :x",
-        "@batch=2 :spark 761 spark-bo spark-ori empty * :",
         ":spark BATCH -2",
         ":spark BATCH +3 metadata spark-bo",
         ":spark BATCH -3",
     ]
     ori.send("METADATA * SET model", "METADATA * SET model", "METADATA * CLEAR", "METADATA * CLEAR")
     assert read(ori) == [
-        ":spark 766 spark-ori spark-ori model :key not set",
-        ":spark FAIL METADATA KEY_NOT_SET spark-ori model :The key is not set",
+        ":spark 766 spark-ori spark-ori model :Key not set",
+        ":spark 766 spark-ori spark-ori model :Key not set",
         ":spark BATCH +1 metadata spark-ori",
-        "@batch=1 :spark 766 spark-ori spark-ori state :key not set",
-        "@batch=1 :spark 766 spark-ori spark-ori empty :key not set",
+        "@batch=1 :spark 766 spark-ori spark-ori state :Key not set",
         ":spark BATCH -1",
         ":spark BATCH +2 metadata spark-ori",
         ":spark BATCH -2",
@@ -83,12 +84,12 @@ def test_a_channel_is_described_by_its_operators():
     lea = network.client("spark-lea", caps=CAPS)
     ori.send("METADATA #ops SET url :https://example.org/")
     assert ori.lines()[-1] == ":spark 761 spark-ori #Ops url * :https://example.org/"
-    assert bo.lines() == [":spark-ori!ori@spark METADATA #Ops url * :https://example.org/"]
+    assert bo.lines() == [":spark 761 spark-bo #Ops url * :https://example.org/"]
     bo.send("METADATA #ops SET url :x", "METADATA #ops CLEAR", "METADATA spark-ori SET url x")
     assert bo.lines() == [
-        ":spark FAIL METADATA KEY_NO_PERMISSION #Ops url :That is not yours to change",
-        ":spark FAIL METADATA KEY_NO_PERMISSION #Ops * :That is not yours to change",
-        ":spark FAIL METADATA KEY_NO_PERMISSION spark-ori url :That is not yours to change",
+        ":spark FAIL METADATA KEY_NO_PERMISSION #Ops url :You may not change this",
+        ":spark FAIL METADATA KEY_NO_PERMISSION #Ops * :You may not change this",
+        ":spark FAIL METADATA KEY_NO_PERMISSION spark-ori url :You may not change this",
     ]
     lea.send("METADATA #ops GET url")
     assert read(lea)[1] == "@batch=1 :spark 761 spark-lea #Ops url * :https://example.org/"
@@ -116,12 +117,12 @@ def test_before_registration_one_is_alone():
         ":spark BATCH -1",
         ":spark FAIL METADATA INVALID_TARGET spark-bo :There is no such channel or nick",
         ":spark 761 * * model * :x",
-        ":spark 766 * * model :key not set",
+        ":spark 766 * * model :Key not set",
     ]
     client.send("NICK spark-ori", "USER ori 0 * :ori", "CAP END")
     lines = client.lines()
     own = next(index for index, line in enumerate(lines) if line.endswith("metadata spark-ori"))
-    assert lines[own + 1].endswith(":spark METADATA spark-ori state * :up")
+    assert lines[own + 1].endswith(":spark 761 spark-ori spark-ori state * :up")
     assert " 005 " in lines[own - 1]
     watcher.send("METADATA spark-ori GET state")
     assert watcher.lines()[1].endswith(" state * :up")
@@ -142,7 +143,7 @@ def test_who_asks_for_it_later_is_told_what_they_have_published():
     assert read(ori) == [
         f":spark CAP spark-ori ACK :{CAPS}",
         ":spark BATCH +1 metadata spark-ori",
-        "@batch=1 :spark METADATA spark-ori state * :busy",
+        "@batch=1 :spark 761 spark-ori spark-ori state * :busy",
         ":spark BATCH -1",
         f":spark CAP spark-ori ACK :{CAPS}",
     ]
@@ -156,21 +157,19 @@ def test_an_account_has_the_same_on_all_connections(accounts: Network):
     logged_in(desk, "jilles")
     log_in(phone, "jilles")
     assert watcher.lines() == [
-        ":desk!desk@spark METADATA desk state * :busy",
-        ":phone!phone@spark METADATA phone state * :busy",
+        ":spark 761 watcher desk state * :busy",
+        ":spark 761 watcher phone state * :busy",
     ]
-    assert "@batch=1 :spark METADATA phone state * :busy" in read(phone)
+    assert "@batch=1 :spark 761 phone phone state * :busy" in read(phone)
     phone.send("METADATA * SUB state")
     phone.lines()
     desk.send("METADATA * SET state idle")
-    assert sorted(watcher.lines()) == [
-        ":desk!desk@spark METADATA desk state * :idle",
-        ":desk!desk@spark METADATA phone state * :idle",
-    ]
-    assert sorted(phone.lines()) == [
-        ":desk!desk@spark METADATA desk state * :idle",
-        ":desk!desk@spark METADATA phone state * :idle",
-    ]
+    for client in (watcher, phone):
+        nick = client.session.user.nick
+        assert sorted(client.lines()) == [
+            f":spark 761 {nick} desk state * :idle",
+            f":spark 761 {nick} phone state * :idle",
+        ]
 
 
 def test_an_account_keeps_what_it_published(accounts: Network):
@@ -180,11 +179,11 @@ def test_an_account_keeps_what_it_published(accounts: Network):
     first.drop()
     assert accounts.ircd.state.metadata.of_accounts == {"jilles": {"model": "x"}}
     second = accounts.connect()
-    second.send("CAP REQ :draft/metadata-2 batch sasl")
+    second.send("CAP REQ :draft/metadata-3 batch sasl")
     logged_in(second, "jilles")
     second.send("METADATA * SET state up", "NICK second", "USER s 0 * :s", "CAP END")
-    told = [line.partition(" ")[2] for line in second.lines() if " METADATA " in line]
-    assert told == [":spark METADATA second model * :x", ":spark METADATA second state * :up"]
+    told = [line.partition(" ")[2] for line in second.lines() if " 761 second " in line]
+    assert told == [":spark 761 second second model * :x", ":spark 761 second second state * :up"]
     assert accounts.ircd.state.metadata.of_accounts == {"jilles": {"model": "x", "state": "up"}}
 
 
@@ -197,20 +196,18 @@ def test_limits_hold():
     ori.send("METADATA * SET a :y", "METADATA #a SET a :y", "METADATA #a SET b :y")
     assert ori.lines() == [
         ":spark 761 spark-ori spark-ori a * :x",
-        ":spark FAIL METADATA VALUE_INVALID :The value is too long: it may have 10 bytes",
+        ":spark FAIL METADATA INVALID_VALUE b :The value is too long: it may have 10 bytes",
         ":spark 761 spark-ori spark-ori b * :ééééé",
-        ":spark FAIL METADATA LIMIT_REACHED spark-ori :There are too many keys already",
+        ":spark FAIL METADATA LIMIT_REACHED SET spark-ori 2 :There are too many keys already",
         ":spark 761 spark-ori spark-ori a * :y",
         ":spark 761 spark-ori #a a * :y",
-        ":spark FAIL METADATA RATE_LIMITED #a b 60 :Too many changes; try again later",
+        ":spark 775 spark-ori 60 #a SET b :y",
     ]
     network.clock.advance(59.5)
     ori.send("METADATA * CLEAR")
     network.clock.advance(0.5)
     ori.send("METADATA * CLEAR")
-    assert (
-        ori.lines()[0] == ":spark FAIL METADATA RATE_LIMITED spark-ori * 1 :Too many changes; try again later"
-    )
+    assert ori.lines()[0] == ":spark 775 spark-ori 1 * :CLEAR"
     assert ori.session.user.metadata == {}
 
 
@@ -220,7 +217,7 @@ def test_a_value_as_long_as_is_told_is_never_cut_whatever_names_are_taken(limits
     nick, channel, key = "o" * 64, f"#{'c' * (limits.channel_length - 1)}", "k" * 64
     ori, bo = network.client(nick, channel, caps=CAPS), network.client("b" * 64, caps=CAPS)
     bo.send(f"METADATA * SUB {key}", f"JOIN {channel}", "CAP LS 302")
-    (most,) = re.findall(r"max-value-bytes=(\d+)", " ".join(bo.lines()))
+    (most,) = re.findall(r"metadata-3=\S*max-value-bytes=(\d+)", " ".join(bo.lines()))
     change_host(network.ircd, ori.session.user, "u" * 16, "h" * 63)
     bo.lines()
     for target in (nick, channel):
@@ -228,7 +225,7 @@ def test_a_value_as_long_as_is_told_is_never_cut_whatever_names_are_taken(limits
         ori.send(f"METADATA {target} SET {key} {value}")
         bo.send(f"METADATA {target} GET {key}")
         told, _, answered, _ = bo.lines()
-        assert f" METADATA {target} {key} * :{value}" in told
+        assert f" 761 {'b' * 64} {target} {key} * :{value}" in told
         assert f" 761 {'b' * 64} {target} {key} * :{value}" in answered
         ori.send(f"METADATA {target} SET {key} {value}x")
         assert f"it may have {most} bytes" in ori.lines()[-1]
@@ -237,17 +234,21 @@ def test_a_value_as_long_as_is_told_is_never_cut_whatever_names_are_taken(limits
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("METADATA", "461"),
-        ("METADATA *", "461"),
-        ("METADATA * GET", "461"),
-        ("METADATA * SET", "461"),
-        ("METADATA * SUB", "461"),
-        ("METADATA * DESTROY", "FAIL METADATA SUBCOMMAND_INVALID DESTROY"),
+        ("METADATA", "FAIL METADATA INVALID_PARAMS * "),
+        ("METADATA *", "FAIL METADATA INVALID_PARAMS * "),
+        ("METADATA * GET", "FAIL METADATA INVALID_PARAMS GET "),
+        ("METADATA * SET", "FAIL METADATA INVALID_PARAMS SET "),
+        ("METADATA * SET a b c", "FAIL METADATA INVALID_PARAMS SET "),
+        ("METADATA * SUB", "FAIL METADATA INVALID_PARAMS SUB "),
+        ("METADATA * LIST x", "FAIL METADATA INVALID_PARAMS LIST "),
+        ("METADATA * DESTROY", "FAIL METADATA INVALID_PARAMS DESTROY "),
+        ("METADATA #a :: hi!", "FAIL METADATA INVALID_PARAMS * "),
+        ("METADATA *ALL LIST", "FAIL METADATA INVALID_TARGET *ALL"),
         ("METADATA #a SUB x", "FAIL METADATA INVALID_TARGET #a"),
         ("METADATA $a:x SET url x", "FAIL METADATA INVALID_TARGET $a:x"),
-        ("METADATA * SET Url x", "FAIL METADATA KEY_INVALID Url"),
-        ("METADATA * SET :a b", "FAIL METADATA KEY_INVALID *"),
-        (f"METADATA * SET {'k' * 65} x", "FAIL METADATA KEY_INVALID k"),
+        ("METADATA * SET Url x", "FAIL METADATA INVALID_KEY Url"),
+        ("METADATA * SET :a b", "FAIL METADATA INVALID_KEY *"),
+        (f"METADATA * SET {'k' * 65} x", "FAIL METADATA INVALID_KEY k"),
     ],
 )
 def test_refusals_say_why(typed: str, told: str):
@@ -279,7 +280,7 @@ def test_a_batch_among_other_answers_is_inside_theirs():
         "@label=j :spark BATCH +1 labeled-response",
         "@batch=1 :spark-lea!lea@spark JOIN #a",
         "@batch=1 :spark BATCH +2 metadata #a",
-        "@batch=2 :spark METADATA spark-bo state * :busy",
+        "@batch=2 :spark 761 spark-lea spark-bo state * :busy",
         "@batch=1 :spark BATCH -2",
         ":spark BATCH -1",
     ]

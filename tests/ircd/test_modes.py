@@ -117,12 +117,12 @@ def test_a_key_and_a_limit_are_set_changed_and_taken_back():
 def test_the_key_and_the_limit_are_shown_to_members():
     network = Network()
     ori, lea = network.client("spark-ori", "#a"), network.client("spark-lea")
-    ori.send("MODE #a +skl sesame 7")
+    ori.send("MODE #a +kl sesame 7")
     ori.lines()
     ori.send("MODE #a")
     lea.send("MODE #a")
-    assert ori.lines()[0] == ":spark 324 spark-ori #a +nstkl sesame 7"
-    assert lea.lines()[0] == ":spark 324 spark-lea #a +nstkl"
+    assert ori.lines()[0] == ":spark 324 spark-ori #a +ntkl sesame 7"
+    assert lea.lines()[0] == ":spark 324 spark-lea #a +ntkl"
 
 
 @pytest.mark.parametrize(
@@ -200,3 +200,15 @@ def test_a_mode_that_is_none_is_unknown_to_everybody():
         ":spark 482 spark-bo #a :You're not channel operator",
         ":spark 482 spark-bo #a :You're not channel operator",
     ]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["+k :", "+k :a b", "+k ::x", "+k x\x07y", f"+k {'x' * 350}", "+l :", "+l :1 2", f"+l {'1' * 350}"],
+)
+def test_a_parameter_that_cannot_be_repeated_is_a_star(typed: str):
+    """Modern IRC, ERR_INVALIDMODEPARAM (696): the parameter stands in the middle of the line."""
+    ori = Network().client("spark-ori", "#a")
+    ori.send(f"MODE #a {typed}")
+    (line,) = ori.lines()
+    assert line.startswith(f":spark 696 spark-ori #a {typed[1]} * :")

@@ -105,7 +105,7 @@ def test_nothing_is_left_of_who_left():
     ori = network.client("spark-ori")
     ori.send("MONITOR + spark-bo,spark-lea")
     ori.drop()
-    watchers = network.ircd.state.watchers
+    watchers = network.ircd.state.monitors
     assert not watchers.everyone
     assert not watchers.of(fold("spark-bo"))
 

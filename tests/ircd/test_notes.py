@@ -7,8 +7,8 @@ from support.accounts import accounts_in, log_in
 from support.network import Network
 
 from culture.config.ircd import AccountsConfig, OperConfig
-from culture.ircd.notes import Note
-from culture.net.authenticator import StoredAccounts
+from culture.ircd.recording.audit import AuditNote
+from culture.net.auth.accounts import StoredAccounts
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def network(tmp_path: Path) -> Network:
 def test_who_logs_in_is_noted_with_account_peer_and_mechanism(network: Network):
     log_in(network.connect(), "ori", "sesame")
     assert network.ircd.notes.take() == [
-        Note("login-succeeded", "test is logged in as 'Ori'", "test", account="Ori", mechanism="PLAIN")
+        AuditNote("login-succeeded", "test is logged in as 'Ori'", "test", account="Ori", mechanism="PLAIN")
     ]
     assert network.ircd.notes.take() == []
 
@@ -33,7 +33,7 @@ def test_who_logs_in_is_noted_with_account_peer_and_mechanism(network: Network):
 def test_who_does_not_is_noted_with_the_name_that_was_claimed(network: Network):
     log_in(network.client("bo"), "ori", "wrong")
     assert network.ircd.notes.take() == [
-        Note("login-failed", "bo (test) did not log in", "test", "bo", "ori", "PLAIN")
+        AuditNote("login-failed", "bo (test) did not log in", "test", "bo", "ori", "PLAIN")
     ]
 
 
@@ -48,7 +48,7 @@ def test_a_name_that_cannot_be_one_is_not_noted(network: Network):
 def test_making_an_account_is_noted_and_logs_in(network: Network):
     network.client("bo").send("REGISTER * * secret")
     made, logged_in = network.ircd.notes.take()
-    assert (made.kind, made.text) == ("account-made", "bo (test) made the account 'bo'")
+    assert (made.kind, made.text) == ("account-made", "bo (test) created the account 'bo'")
     assert (logged_in.kind, logged_in.mechanism) == ("login-succeeded", "REGISTER")
     assert "secret" not in repr((made, logged_in))
 

@@ -132,15 +132,14 @@ def test_the_killed_read_why_and_the_others_see_them_quit(network: Network):
 
 @pytest.mark.parametrize("typed", ["KILL bo :x", "REHASH", "WALLOPS :x"])
 def test_others_may_not(network: Network, typed: str):
-    client, bo = network.client("ori"), network.client("bo")
+    client, bo = network.client("lea"), network.client("bo")
     client.send(typed)
-    assert client.lines() == [":spark 481 ori :Permission Denied- You're not an IRC operator"]
+    assert client.lines() == [":spark 481 lea :Permission Denied- You're not an IRC operator"]
     assert not bo.is_closed
 
 
 def test_an_operator_may_do_what_the_configuration_says_now(network: Network):
-    client = network.client("ori")
-    client.session.user.account = "ori"
+    client = network.client("ori", account="ori")
     client.send("OPER ori", "REHASH", "WALLOPS :hi")
     assert client.lines()[2:] == [":spark 723 ori rehash :Insufficient oper privileges."]
 

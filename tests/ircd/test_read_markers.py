@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.accounts import accounts_in, log_in, logged_in
-from support.network import Network
+from support.network import Client, Network
 
-from culture.ircd.markers import MOST, is_timestamp
+from culture.ircd.model.read_markers import MOST, is_timestamp
 from culture.names import fold
-from culture.net.authenticator import StoredAccounts
+from culture.net.auth.accounts import StoredAccounts
 from culture.protocol.render import format_time
 
 CAP = "draft/read-marker"
@@ -198,3 +198,43 @@ def test_every_time_of_the_server_is_one_and_later_ones_compare_as_greater(one_m
     one, other = format_time(one_ms / 1000), format_time(other_ms / 1000)
     assert is_timestamp(one)
     assert (one < other) is (int(one_ms / 1000 * 1000) < int(other_ms / 1000 * 1000))
+
+
+def come_in(network: Network, nick: str, account: str) -> Client:
+    """Log in on the way in, as clients do."""
+    client = network.connect()
+    client.send("CAP LS 302", f"CAP REQ :{CAP} sasl")
+    logged_in(client, account)
+    client.send(f"NICK {nick}", "USER u 0 * :r", "CAP END")
+    client.lines()
+    return client
+
+
+def test_after_a_reconnect_the_marker_is_told_on_join_and_on_request(network: Network):
+    """IRCv3 draft/read-marker, command flows."""
+    first = come_in(network, "kim", "kim")
+    first.send("JOIN #a", f"MARKREAD #a {EARLY}", f"MARKREAD jilles {LATE}", "QUIT")
+    again = come_in(network, "kim", "kim")
+    again.send("JOIN #a", "MARKREAD jilles", "MARKREAD #a")
+    lines = again.lines()
+    assert [line.split(" ")[1] for line in lines[:4]] == ["JOIN", "MARKREAD", "353", "366"]
+    assert [line for line in lines if "MARKREAD" in line] == [
+        f":spark MARKREAD #a {EARLY}",
+        f":spark MARKREAD jilles {LATE}",
+        f":spark MARKREAD #a {EARLY}",
+    ]
+
+
+def test_all_sessions_of_an_account_share_markers_and_are_told_once(network: Network):
+    """IRCv3 draft/read-marker, command flows: "to all the clients of the user"."""
+    desk, phone = come_in(network, "desk", "kim"), come_in(network, "phone", "kim")
+    other = come_in(network, "other", "jilles")
+    desk.send("JOIN #a")
+    desk.lines()
+    phone.send(f"MARKREAD #A {EARLY}", f"MARKREAD jilles {EARLY}", f"MARKREAD jilles {EARLY}")
+    told = [f":spark MARKREAD #a {EARLY}", f":spark MARKREAD jilles {EARLY}"]
+    assert desk.lines() == told
+    assert phone.lines() == [*told, told[1]]
+    assert other.lines() == []
+    desk.send(f"MARKREAD jilles {LATE}")
+    assert phone.lines() == [f":spark MARKREAD jilles {LATE}"]

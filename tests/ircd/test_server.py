@@ -4,7 +4,7 @@ import pytest
 from support.hosts import Mesh
 from support.network import Network
 
-from culture.ircd.commands.help import TOPICS
+from culture.ircd.commands.server.help import TOPICS
 from culture.ircd.commands.table import COMMANDS
 
 
@@ -187,7 +187,7 @@ def test_help_explains_a_command():
             ":spark 704 spark-ori WHOWAS :The WHOWAS command",
             ":spark 705 spark-ori WHOWAS :",
             ":spark 705 spark-ori WHOWAS :WHOWAS nick,nick [count [server]]",
-            ":spark 706 spark-ori WHOWAS :Who had a nick before.",
+            ":spark 706 spark-ori WHOWAS :Shows who used a nick before.",
         ]
 
 

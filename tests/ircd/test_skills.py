@@ -8,7 +8,7 @@ from support.network import Network
 from culture.ircd.failures import Failure
 from culture.ircd.skills import (
     Asker,
-    Happening,
+    EventRecord,
     NotRecordedError,
     Replies,
     Reply,
@@ -18,10 +18,11 @@ from culture.ircd.skills import (
     Skills,
 )
 from culture.protocol.multiline import Fragment
+from culture.protocol.parties import Party, PartyKind
 
 
-def said(text: str) -> Happening:
-    return Happening("m1", 1.0, "PRIVMSG", "#a", "spark-ori!ori@spark", None, text)
+def said(text: str) -> EventRecord:
+    return EventRecord("m1", 1.0, "PRIVMSG", "#a", "spark-ori!ori@spark", None, text)
 
 
 class Echo(Skill):
@@ -31,7 +32,7 @@ class Echo(Skill):
 
     def __init__(self) -> None:
         self.askers: list[Asker] = []
-        self.commands = {"ECHO": SkillCommand(self.echo, params=1)}
+        self.commands = {"ECHO": SkillCommand(self.echo, params=1, help=("ECHO text", "Says it again."))}
 
     def echo(self, asker: Asker, params: Sequence[str]) -> Replies:
         self.askers.append(asker)
@@ -47,7 +48,7 @@ class Broken(Skill):
     name = "broken"
     wants = frozenset({"PRIVMSG"})
 
-    def observe(self, happened: Sequence[Happening]) -> None:
+    def observe(self, happened: Sequence[EventRecord]) -> None:
         raise RuntimeError("no")
 
     def is_alive(self) -> bool:
@@ -65,7 +66,7 @@ class Watching(Skill):
         self.seen: list[str] = []
         self.is_closed = False
 
-    def observe(self, happened: Sequence[Happening]) -> None:
+    def observe(self, happened: Sequence[EventRecord]) -> None:
         self.seen += [each.text for each in happened]
 
     def close(self) -> None:
@@ -79,7 +80,7 @@ class Recording(Skill):
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
 
-    def commit(self, happened: Sequence[Happening]) -> None:
+    def commit(self, happened: Sequence[EventRecord]) -> None:
         if self.error is not None:
             raise self.error
 
@@ -152,8 +153,8 @@ def test_a_skill_learns_who_asks_in_plain_values():
     network.clock.advance(5)
     ori.send("NICK spark-Ori2", "ECHO x")
     (asker,) = echo.askers
-    assert (asker.nick, asker.account, asker.ends) == ("spark-Ori2", None, ("nick:spark-ori2",))
-    assert asker.named_at == 1_000_005.0
+    assert (asker.nick, asker.account) == ("spark-Ori2", None)
+    assert asker.parties == (Party(PartyKind.SESSION, ori.session.user.session_id),)
     assert asker.channels.keys() == {"#a"}
     assert asker.channels["#a"].signs == "@%+"
     assert asker.closed == {"#secret"}

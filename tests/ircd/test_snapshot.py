@@ -14,10 +14,11 @@ from support.fuzz.play import new_game
 from support.fuzz.steps import Step
 from support.network import Client, Network
 
-from culture.ircd.channel import Channel, Setting, Topic
-from culture.ircd.core import Ircd
-from culture.ircd.session import Phase, Session
-from culture.ircd.snapshot import (
+from culture.ircd.auth.proof import Proof
+from culture.ircd.model.channel import Channel, Setting, Topic
+from culture.ircd.model.user import User
+from culture.ircd.replication.stamps import Stamp
+from culture.ircd.restart.snapshot import (
     account_values,
     channel_values,
     drop_empty_channels,
@@ -26,12 +27,12 @@ from culture.ircd.snapshot import (
     restore_session,
     session_values,
 )
-from culture.ircd.stamps import Stamp
-from culture.ircd.user import User
+from culture.ircd.server import Ircd
+from culture.ircd.session import Phase, Session
 
 Known = dict[tuple[str, Any], Any]
 
-CAPS = "away-notify account-tag draft/metadata-2 draft/read-marker draft/multiline batch multi-prefix"
+CAPS = "away-notify account-tag draft/metadata-3 draft/read-marker draft/multiline batch multi-prefix"
 NICKS = ("ori", "bo", "kit")
 COMMANDS = (
     "JOIN #a", "JOIN #b", "JOIN #a,#c", "PART #a", "PART #b :done", "TOPIC #a :tea", "TOPIC #b :",
@@ -65,7 +66,7 @@ def all_of(ircd: Ircd) -> Known:
 
 def take_changes(ircd: Ircd, known: Known) -> None:
     """As who keeps a file: only what changed is looked at."""
-    changes, state = ircd.state.changes, ircd.state
+    changes, state = ircd.state.dirty, ircd.state
     for session in changes.sessions:
         is_over = session.phase is Phase.CLOSED
         known["session", session] = None if is_over else session_values(ircd, session)
@@ -130,12 +131,12 @@ def _whole(values: dict[str, Any]) -> dict[str, Any]:
 def test_what_changed_is_known_to_have_changed(seed: int):
     with new_game() as game:
         ircd, random = game._ircd, Random(seed)
-        ircd.state.changes.is_wanted = True
+        ircd.state.dirty.is_wanted = True
         known: Known = {}
         for step in random_game(random, game.here):
             game.step(step)
             game.step(Step("turn"))
-            ircd.state.changes.sessions |= dict.fromkeys(ircd.sessions - {key[1] for key in known})
+            ircd.state.dirty.sessions |= dict.fromkeys(ircd.sessions - {key[1] for key in known})
             take_changes(ircd, known)
             there = all_of(ircd)
             known = {key: value for key, value in known.items() if value}
@@ -146,7 +147,7 @@ def test_what_changed_is_known_to_have_changed(seed: int):
 
 def test_who_is_invited_to_a_channel_is_written_down_anew_with_its_name():
     network = Network()
-    network.ircd.state.changes.is_wanted = True
+    network.ircd.state.dirty.is_wanted = True
     ori, bo = network.client("spark-ori", "#a"), network.client("spark-bo")
     known: Known = {}
     ori.send("MODE #a +i", "INVITE spark-bo #a")
@@ -172,6 +173,7 @@ def test_what_cannot_go_on_is_told():
     assert told.startswith(":spark FAIL BATCH MULTILINE_INVALID ")
 
 
+# By another name, or made again from what is kept.
 KEPT_OTHERWISE = {
     User: {"mask", "modes", "session", "spoke_at", "channels", "invites", "server"},
     Session: {
@@ -184,15 +186,16 @@ KEPT_OTHERWISE = {
         "subscriptions",
         "draft",
         "exchange",
+        # The connection knows it.
+        "uid",
     },
     Channel: {"members", "masks", "is_local", "_readers"},
 }
-"""By another name, or made again from what is kept."""
 NOT_KEPT = {
     # Of the process: its timers, its output, its questions.
     Session: {
         "heard_at", "ping_sent_at", "unlabeled", "write", "credit", "outlet", "question", "close_reason",
-        "metadata_changes", "metadata_since",
+        "client", "question_count", "metadata_changes", "metadata_since", "hinted_at", "recorded_bytes",
     },
 }  # fmt: skip
 
@@ -205,6 +208,8 @@ def test_nothing_is_forgotten(thing: type[Any]):
     ori.send("PASS secret", "CAP REQ :batch", "NICK spark-ori", "USER ori 0 * :Ori", "CAP END", "JOIN #a")
     ori.session.oper, ori.session.fingerprint, ori.session.is_secure = "admin", "ab", True
     ori.session.is_local = ori.session.is_trusted = ori.session.is_negotiating = True
+    ori.session.is_unidentified = True
+    ori.session.proof, ori.session.unix_user = Proof.PASSWORD, "ori"
     ori.session.failures, ori.session.cap_version, user = 1, 302, ori.session.user
     user.account, user.away, user.metadata, user.markers = "ori", "tea", {"a": "b"}, {"#a": "now"}
     channel = network.ircd.state.channels["#a"]

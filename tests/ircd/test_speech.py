@@ -33,8 +33,8 @@ def test_a_list_of_targets_gets_it_each_once():
         ("PRIVMSG #a", "412 spark-ori :No text to send"),
         ("PRIVMSG #a :", "412 spark-ori :No text to send"),
         ("PRIVMSG #nope :x", "403 spark-ori #nope :No such channel"),
-        ("PRIVMSG #theirs :x", "404 spark-ori #theirs :Cannot send to channel (+n): you are not in it"),
-        ("PRIVMSG a,b,c :x", "407 spark-ori c :Too many recipients"),
+        ("PRIVMSG #theirs :x", "404 spark-ori #theirs :Cannot send to channel (+n): you are not a member"),
+        ("PRIVMSG a,b,c :x", "407 spark-ori c :Too many targets: at most 2 in one line"),
     ],
 )
 def test_what_cannot_be_said_is_refused_and_a_notice_never_is(line: str, answer: str):

@@ -2,8 +2,8 @@
 
 from itertools import permutations
 
-from culture.ircd.channel import Status
-from culture.ircd.stamps import NEVER, Stamp, Standing, format_stamp, parse_stamp
+from culture.ircd.model.channel import Status
+from culture.ircd.replication.stamps import NEVER, Stamp, Standing, format_stamp, parse_stamp
 
 
 def test_a_stamp_is_its_time_and_then_its_host():

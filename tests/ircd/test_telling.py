@@ -14,8 +14,7 @@ def network() -> Network:
 @pytest.fixture
 def jilles(network: Network) -> Client:
     """Logged in, a bot, and an operator."""
-    jilles = network.client("spark-jilles", "#a", caps="account-tag message-tags")
-    jilles.session.user.account = "jilles"
+    jilles = network.client("spark-jilles", "#a", caps="account-tag message-tags", account="jilles")
     jilles.send("OPER root", "MODE spark-jilles +B")
     assert jilles.lines()[-1] == "@account=jilles;bot :spark-jilles!jilles@spark MODE spark-jilles +B"
     return jilles

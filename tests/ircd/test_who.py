@@ -3,7 +3,7 @@
 import pytest
 from support.network import Client, Network
 
-from culture.ircd.user import UserMode
+from culture.ircd.model.user import UserMode
 
 
 def make_operator(network: Network, client: Client) -> None:

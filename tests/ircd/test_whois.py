@@ -4,8 +4,8 @@ import pytest
 from support.network import Network
 
 from culture.config.ircd import Limits
-from culture.ircd.past import MOST
-from culture.ircd.user import UserMode
+from culture.ircd.model.user import UserMode
+from culture.ircd.model.whowas import MOST
 
 
 def test_whois_tells_who_somebody_is():

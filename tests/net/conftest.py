@@ -3,12 +3,12 @@
 import pytest
 from support.requirement import unable
 
-from culture.net.bulk import Bulk
+from culture.net.sockets.batch_io import BatchIo
 
 
 @pytest.fixture
 def io_uring() -> None:
     try:
-        Bulk().close()
+        BatchIo().close()
     except OSError as error:
         unable(f"no io_uring: {error.strerror}")

@@ -12,10 +12,10 @@ from support.irc import Plain, connected
 from support.network import Network
 
 from culture.config.ircd import Limits
-from culture.net.admission import Admission
 from culture.net.driver import Driver
-from culture.net.listeners import address_of, listening
-from culture.net.origin import Origin, parse_ip
+from culture.net.limits.admission import Admission
+from culture.net.listen.listeners import address_of, listening
+from culture.net.listen.origin import Origin, parse_ip
 
 HERE = Origin(parse_ip("127.0.0.1"), 1)
 UNIX = Origin(None)

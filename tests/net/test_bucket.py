@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culture.net.bucket import Bucket, Rate
+from culture.net.limits.token_bucket import Rate, TokenBucket
 
 
 def test_it_starts_full_and_fills_with_time():
-    bucket = Bucket(Rate(per_s=8, burst=5), 100.0)
+    bucket = TokenBucket(Rate(per_s=8, burst=5), 100.0)
     assert bucket.take(8, 100.0) == 5
     assert bucket.take(1, 100.0) == 0
     assert bucket.wait_s(100.0) == 0.125
@@ -16,7 +16,7 @@ def test_it_starts_full_and_fills_with_time():
 
 
 def test_what_is_owed_is_paid_back_first():
-    bucket = Bucket(Rate(per_s=10, burst=5), 0.0)
+    bucket = TokenBucket(Rate(per_s=10, burst=5), 0.0)
     bucket.owe(15)
     assert bucket.take(1, 0.9) == 0
     assert abs(bucket.wait_s(0.9) - 0.2) < 1e-9
@@ -24,7 +24,7 @@ def test_what_is_owed_is_paid_back_first():
 
 
 def test_a_small_part_is_lent_and_counts_again_when_it_comes_back():
-    bucket = Bucket(Rate(per_s=10, burst=80), 0.0)
+    bucket = TokenBucket(Rate(per_s=10, burst=80), 0.0)
     assert (bucket.lend(4), bucket.lend(32)) == (4, 9)
     bucket.owe(-13)
     assert bucket.take(100, 0.0) == 80
@@ -34,7 +34,7 @@ def test_a_small_part_is_lent_and_counts_again_when_it_comes_back():
 
 
 def test_a_burst_of_none_still_lets_lines_through_one_by_one():
-    bucket = Bucket(Rate(per_s=2, burst=0), 0.0)
+    bucket = TokenBucket(Rate(per_s=2, burst=0), 0.0)
     assert [bucket.take(3, now) for now in (0.0, 0.1, 0.6, 5.0)] == [1, 0, 1, 1]
 
 
@@ -43,7 +43,7 @@ steps = st.lists(st.tuples(st.floats(-1, 20), st.integers(0, 50)), max_size=50)
 
 @given(per_s=st.integers(1, 100), burst=st.integers(1, 100), steps=steps)
 def test_it_never_gives_more_than_the_burst_and_what_the_time_brought(per_s: int, burst: int, steps):
-    bucket, now, latest, given_out = Bucket(Rate(per_s, burst), 0.0), 0.0, 0.0, 0
+    bucket, now, latest, given_out = TokenBucket(Rate(per_s, burst), 0.0), 0.0, 0.0, 0
     for passed_s, wanted in steps:
         now += passed_s
         latest = max(latest, now)
@@ -53,6 +53,23 @@ def test_it_never_gives_more_than_the_burst_and_what_the_time_brought(per_s: int
 
 @given(per_s=st.integers(1, 1000), burst=st.integers(1, 1000), spent=st.integers(0, 2000))
 def test_after_the_wait_there_is_a_token(per_s: int, burst: int, spent: int):
-    bucket = Bucket(Rate(per_s, burst), 0.0)
+    bucket = TokenBucket(Rate(per_s, burst), 0.0)
     bucket.owe(spent)
     assert bucket.take(1, bucket.wait_s(0.0) + 1e-6) == 1
+
+
+def test_time_of_the_loop_is_paid_for_by_waiting():
+    """A client may use a tenth of the loop's time: for 0.2 s of it, it waits for 2 s."""
+    bucket = TokenBucket(Rate(per_s=10, burst=1), 0.0)
+    assert bucket.take(1, 0.0) == 1
+
+    bucket.charge_time(0.2)
+
+    assert bucket.take(1, 2.0) == 0
+    assert bucket.take(1, 2.2) == 1
+
+
+def test_a_server_that_was_stopped_does_not_charge_its_clients_for_it():
+    bucket = TokenBucket(Rate(per_s=10, burst=1), 0.0)
+    bucket.charge_time(3600)
+    assert bucket.wait_s(0.0) <= 10.1

@@ -12,10 +12,10 @@ from support.network import Network
 from culture.config import loader
 from culture.config.ircd import AccountsConfig, IrcdConfig, OidcConfig, Tls
 from culture.errors import ConfigError
-from culture.net.chain import Known, authenticate, who_may_come_in
+from culture.net.auth.authenticator_chain import Recognized, authenticate, describe_access
 from culture.net.driver import Driver
-from culture.net.listeners import listening
-from culture.net.origin import Origin, parse_ip
+from culture.net.listen.listeners import listening
+from culture.net.listen.origin import Origin, parse_ip
 
 ME = pwd.getpwuid(os.getuid()).pw_name
 UNIX = Origin(None, uid=os.getuid())
@@ -27,23 +27,23 @@ CERTIFICATES = Tls(client_certificates="/etc/culture/clients.pem")
 @pytest.mark.parametrize(
     ("origin", "accounts", "known"),
     [
-        (UNIX, AccountsConfig(local_users={ME: "ori"}), Known("ori")),
+        (UNIX, AccountsConfig(local_users={ME: "ori"}), Recognized("ori")),
         (UNIX, AccountsConfig(local_users={"somebody": "ori"}), None),
         (Origin(None, uid=4_000_000_000), AccountsConfig(local_users={ME: "ori"}), None),
-        (UNIX, AccountsConfig(trusted=("unix",)), Known()),
-        (NEAR, AccountsConfig(trusted=("10.0.0.0/8",)), Known()),
+        (UNIX, AccountsConfig(trusted=("unix",)), Recognized()),
+        (NEAR, AccountsConfig(trusted=("10.0.0.0/8",)), Recognized()),
         (FAR, AccountsConfig(trusted=("10.0.0.0/8",), local_users={ME: "ori"}), None),
         (FAR, AccountsConfig(), None),
     ],
 )
-def test_what_they_are(origin: Origin, accounts: AccountsConfig, known: Known | None):
+def test_what_they_are(origin: Origin, accounts: AccountsConfig, known: Recognized | None):
     assert authenticate(origin, accounts) == known
 
 
 def test_the_first_that_knows_decides_in_the_order_of_the_configuration():
     asked = {"local_users": {ME: "ori"}, "trusted": ("unix",)}
-    assert authenticate(UNIX, AccountsConfig(**asked)) == Known("ori")
-    assert authenticate(UNIX, AccountsConfig(authenticators=("network", "user"), **asked)) == Known()
+    assert authenticate(UNIX, AccountsConfig(**asked)) == Recognized("ori")
+    assert authenticate(UNIX, AccountsConfig(authenticators=("network", "user"), **asked)) == Recognized()
     assert authenticate(UNIX, AccountsConfig(authenticators=("user",), trusted=("unix",))) is None
     assert authenticate(UNIX, AccountsConfig(authenticators=(), **asked)) is None
 
@@ -51,14 +51,15 @@ def test_the_first_that_knows_decides_in_the_order_of_the_configuration():
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        (IrcdConfig(), "everyone who can reach the server"),
+        (IrcdConfig(), "accounts are not required: anyone who can reach the server may connect"),
         (
             IrcdConfig(password_credential="door"),
-            "everyone who can reach the server, with the connection password",
+            "accounts are not required: anyone who can reach the server may connect, with the connection"
+            " password",
         ),
         (
             IrcdConfig(accounts=AccountsConfig(required=True)),
-            "who logs in (PLAIN, SCRAM-SHA-256)",
+            "accounts are required; these may connect: clients that log in (PLAIN, SCRAM-SHA-256)",
         ),
         (
             IrcdConfig(
@@ -70,12 +71,13 @@ def test_the_first_that_knows_decides_in_the_order_of_the_configuration():
                 ),
                 oidc=OidcConfig(keys_url="https://id.example/keys", issuer="x", audience="y"),
             ),
-            "who logs in (OAUTHBEARER), the user ori, everyone from unix, everyone from 10.0.0.0/8",
+            "accounts are required; these may connect: clients that log in (OAUTHBEARER), the Unix user ori,"
+            " anyone from unix, anyone from 10.0.0.0/8",
         ),
     ],
 )
-def test_the_journal_says_who_may_come_in(config: IrcdConfig, words: str):
-    assert who_may_come_in(config) == words
+def test_the_journal_says_describe_access(config: IrcdConfig, words: str):
+    assert describe_access(config) == words
 
 
 @pytest.mark.parametrize(

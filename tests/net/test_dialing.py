@@ -14,8 +14,8 @@ from support.certificates import Pair, make_pair
 from culture.config.ircd import Tls
 from culture.config.links import LinkConfig
 from culture.errors import NotAllowedError, UnavailableError
-from culture.net.dialing import dial
-from culture.net.origin import origin_of
+from culture.net.links.dialing import dial
+from culture.net.listen.origin import origin_of
 
 NO_TLS = Tls()
 

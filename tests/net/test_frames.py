@@ -4,7 +4,7 @@ import pytest
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, Ping, TextMessage
 
-from culture.net.frames import MOST_BYTES, Unfinished, torn_frame_end
+from culture.net.listen.websocket_frames import MOST_BYTES, PartialMessage, partial_frame_end
 
 SIZES = (0, 1, 125, 126, 65535, 65536)
 
@@ -19,10 +19,10 @@ def test_what_was_sent_in_part_goes_on_to_the_end_of_its_frame():
     data = first + second
     for sent in range(len(data) + 1):
         whole = 0 if not sent else len(first) if sent <= len(first) else len(data)
-        assert torn_frame_end(data, 0, sent) == whole
+        assert partial_frame_end(data, 0, sent) == whole
     # Of what waits, the first bytes may be the rest of another frame.
-    assert torn_frame_end(b"rest" + data, 4, 2) == 4
-    assert torn_frame_end(b"rest" + data, 4, 5) == 4 + len(first)
+    assert partial_frame_end(b"rest" + data, 4, 2) == 4
+    assert partial_frame_end(b"rest" + data, 4, 5) == 4 + len(first)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def messages() -> list[bytes]:
 
 
 def test_what_is_not_complete_is_known_from_the_beginning_of_its_message(messages: list[bytes]):
-    unfinished = Unfinished()
+    unfinished = PartialMessage()
     for message in messages:
         # Byte by byte where it is interesting, which is not in the middle of 65535 equal ones.
         for size in range(1, min(len(message), 200)):
@@ -51,7 +51,7 @@ def test_what_is_not_complete_is_known_from_the_beginning_of_its_message(message
 def test_however_it_is_cut_the_last_part_is_known(messages: list[bytes]):
     data = b"".join(messages[:4])
     for first in range(len(data)):
-        unfinished = Unfinished()
+        unfinished = PartialMessage()
         unfinished.feed(data[:first])
         unfinished.feed(data[first:] + messages[1][:-1])
         assert unfinished.data == messages[1][:-1]
@@ -59,7 +59,7 @@ def test_however_it_is_cut_the_last_part_is_known(messages: list[bytes]):
 
 def test_of_a_message_that_is_too_long_nothing_is_known_until_its_end():
     frame = Connection(ConnectionType.CLIENT).send(BytesMessage(data=b"x" * 10 * MOST_BYTES))
-    unfinished = Unfinished()
+    unfinished = PartialMessage()
     for start in range(0, len(frame) - 1, 10_000):
         unfinished.feed(frame[start : min(start + 10_000, len(frame) - 1)])
     assert unfinished.data is None

@@ -8,7 +8,7 @@ from support.network import Network
 
 from culture.config.ircd import Limits
 from culture.net.driver import Driver
-from culture.net.listeners import address_of, listening
+from culture.net.listen.listeners import address_of, listening
 
 DEADLINE_S = 10.0
 

@@ -2,17 +2,17 @@
 
 import pytest
 
-from culture.ircd.notes import Note
-from culture.net.journaling import write_down
+from culture.ircd.recording.audit import AuditNote
+from culture.net.audit_log import log_notes
 from culture.systemd.journal import MESSAGE_IDS
 
 
 def test_an_entry_has_its_kind_and_the_fields_that_are_known(caplog: pytest.LogCaptureFixture):
     caplog.set_level("INFO")
-    write_down(
+    log_notes(
         [
-            Note("login-succeeded", "ori (x) is logged in as 'ori'", "x", "ori", "ori", "PLAIN"),
-            Note("operator-refused", "x did not become an operator", "x"),
+            AuditNote("login-succeeded", "ori (x) is logged in as 'ori'", "x", "ori", "ori", "PLAIN"),
+            AuditNote("operator-refused", "x did not become an operator", "x"),
         ]
     )
     succeeded, refused = caplog.records

@@ -12,22 +12,22 @@ from support.irc import Plain, connected
 from support.network import Clock, Network
 
 from culture.config.links import LinkConfig
-from culture.ircd.channel import Channel, Flag
-from culture.ircd.core import Ircd
 from culture.ircd.events import Joined
-from culture.ircd.mesh.guests import add_guest, remove_guest
-from culture.ircd.mesh.host import MeshHost
-from culture.ircd.mesh.lines import KnownUser
+from culture.ircd.model.channel import Channel, Flag
+from culture.ircd.replication.host_adapter import MeshHost
+from culture.ircd.replication.remote_users import add_remote_user, remove_remote_user
+from culture.ircd.replication.snapshot_lines import SnapshotUser
+from culture.ircd.server import Ircd
 from culture.net.driver import Driver
-from culture.net.keeping import Keeper
-from culture.net.kept import ROOM_BYTES, read_kept
-from culture.net.listeners import address_of, listening
-from culture.net.restoring import restore
+from culture.net.listen.listeners import address_of, listening
+from culture.net.restart.session_file import ROOM_BYTES, read_kept
+from culture.net.restart.session_keeper import SessionKeeper
+from culture.net.restart.session_restore import restore
 from culture.systemd.fdstore import FdStore
 
 
 class Server:
-    def __init__(self, driver: Driver, keeper: Keeper, port: int, clock: Clock) -> None:
+    def __init__(self, driver: Driver, keeper: SessionKeeper, port: int, clock: Clock) -> None:
         self.driver, self.keeper, self.port, self.clock = driver, keeper, port, clock
 
     def kept(self, kind: str) -> list[Any]:
@@ -48,7 +48,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
         manager.bind(str(tmp_path / "notify"))
         network = Network()
         store = FdStore({"NOTIFY_SOCKET": str(tmp_path / "notify"), "FDSTORE": "10"})
-        keeper = Keeper(network.ircd, store, tmp_path / "run")
+        keeper = SessionKeeper(network.ircd, store, tmp_path / "run")
         driver = Driver(network.ircd, keeper=keeper)
         driver.serve(listeners)
         yield Server(driver, keeper, address_of(listeners[0]).port, network.clock)
@@ -104,15 +104,15 @@ async def test_since_when_users_of_other_hosts_are_idle_is_known_after_a_crash(
     (tmp_path / "run").mkdir()
     ircd = server.driver.ircd
     about = ("bo", "thor", None, "", 1.0, "Bo")
-    bo, kit = (add_guest(ircd, "thor", KnownUser(nick, *about)) for nick in ("thor-bo", "thor-kit"))
+    bo, kit = (add_remote_user(ircd, "thor", SnapshotUser(nick, *about)) for nick in ("thor-bo", "thor-kit"))
     bo.spoke_at = kit.spoke_at = ircd.clock()
     async with connected(server.port, "spark-ori", "#a") as ori:
         server.keeper.tick()
-        remove_guest(ircd, kit, "gone")
+        remove_remote_user(ircd, kit, "gone")
         ori.send("NICK spark-kit")
         await ori.until(" NICK ")
         network = Network()
-        other = Driver(network.ircd, keeper=Keeper(network.ircd, FdStore({}), tmp_path / "run"))
+        other = Driver(network.ircd, keeper=SessionKeeper(network.ircd, FdStore({}), tmp_path / "run"))
 
         restore(other, [])
 
@@ -123,10 +123,10 @@ async def test_since_when_users_of_other_hosts_are_idle_is_known_after_a_crash(
 
 def lose_who_is_inside(ircd: Ircd) -> None:
     """The host of the only one in #inside, which is closed."""
-    ircd.state.expect_guests()
-    bo = add_guest(ircd, "thor", KnownUser("thor-bo", "bo", "thor", None, "", 1.0, "Bo"))
-    ircd.bring_about(Joined(bo, Channel("#inside", 1.0, flags={Flag.INVITE_ONLY})), "m", 1.0)
-    MeshHost(ircd).lost(["thor"], ("spark", "thor"))
+    ircd.state.expect_remote_users()
+    bo = add_remote_user(ircd, "thor", SnapshotUser("thor-bo", "bo", "thor", None, "", 1.0, "Bo"))
+    ircd.apply_change(Joined(bo, Channel("#inside", 1.0, flags={Flag.INVITE_ONLY})), "m", 1.0)
+    MeshHost(ircd).remove_users_of(["thor"], ("spark", "thor"))
 
 
 async def test_a_channel_whose_members_were_lost_is_written_until_their_host_is_back(
@@ -139,7 +139,7 @@ async def test_a_channel_whose_members_were_lost_is_written_until_their_host_is_
         await ori.until(" NICK ")
         assert [each["name"] for each in server.kept("channel")] == ["#a", "#inside"]
 
-        server.driver.ircd.state.mend("thor")
+        server.driver.ircd.state.host_returned("thor")
         ori.send("NICK spark-ori")
         await ori.until(" NICK ")
         assert [each["name"] for each in server.kept("channel")] == ["#a"]
@@ -153,7 +153,7 @@ async def test_a_channel_whose_members_were_lost_is_closed_still_after_a_crash(
     async with connected(server.port, "spark-ori"):
         network = Network(links=(LinkConfig(name="thor", secret_credential="thor"),))
 
-        restore(Driver(network.ircd, keeper=Keeper(network.ircd, FdStore({}), tmp_path / "run")), [])
+        restore(Driver(network.ircd, keeper=SessionKeeper(network.ircd, FdStore({}), tmp_path / "run")), [])
 
     ori = network.client("spark-ori")
     ori.send("JOIN #inside")

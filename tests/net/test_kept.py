@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from culture.net.kept import ROOM_BYTES, KeptFile, read_kept
+from culture.net.restart.session_file import ROOM_BYTES, SessionFile, read_kept
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Iterator[KeptFile]:
-    file = KeptFile(tmp_path / "sessions", "spark")
+def file(tmp_path: Path) -> Iterator[SessionFile]:
+    file = SessionFile(tmp_path / "sessions", "spark")
     file.replace()
     yield file
     file.remove()
 
 
-def write(file: KeptFile, *records: tuple[str, str, object]) -> None:
+def write(file: SessionFile, *records: tuple[str, str, object]) -> None:
     for record in records:
         file.put(*record)
     file.append()
 
 
-def test_the_last_record_of_each_counts(file: KeptFile, tmp_path: Path):
+def test_the_last_record_of_each_counts(file: SessionFile, tmp_path: Path):
     write(file, ("session", "1", {"nick": "ori"}), ("session", "2", {"nick": "bo"}))
     write(file, ("session", "1", {"nick": "örjan"}), ("session", "2", None), ("half", "1", "\xff\n\0"))
     kept = read_kept(tmp_path / "sessions")
@@ -32,7 +32,7 @@ def test_the_last_record_of_each_counts(file: KeptFile, tmp_path: Path):
     assert kept.values == {"session": {"1": {"nick": "örjan"}}, "half": {"1": "\xff\n\0"}}
 
 
-def test_of_a_line_that_was_cut_off_nothing_counts(file: KeptFile, tmp_path: Path):
+def test_of_a_line_that_was_cut_off_nothing_counts(file: SessionFile, tmp_path: Path):
     path = tmp_path / "sessions"
     write(file, ("session", "1", {"nick": "ori"}))
     whole = path.stat().st_size
@@ -45,14 +45,14 @@ def test_of_a_line_that_was_cut_off_nothing_counts(file: KeptFile, tmp_path: Pat
         assert kept.values == {"session": {"1": {"nick": "ori"}}}
 
 
-def test_what_is_the_same_is_not_written_again(file: KeptFile, tmp_path: Path):
+def test_what_is_the_same_is_not_written_again(file: SessionFile, tmp_path: Path):
     write(file, ("session", "1", {"nick": "ori"}))
     before = (tmp_path / "sessions").stat().st_size
     write(file, ("session", "1", {"nick": "ori"}), ("session", "2", None))
     assert (tmp_path / "sessions").stat().st_size == before
 
 
-def test_it_is_too_large_when_most_of_it_no_longer_counts(file: KeptFile):
+def test_it_is_too_large_when_most_of_it_no_longer_counts(file: SessionFile):
     for number in range(100):
         write(file, ("session", str(number), "x" * 2000))
     assert not file.is_too_large, "it is large, and all of it counts"
@@ -68,7 +68,7 @@ def test_it_is_too_large_when_most_of_it_no_longer_counts(file: KeptFile):
     assert written > ROOM_BYTES
 
 
-def test_an_orderly_end_is_told(file: KeptFile, tmp_path: Path):
+def test_an_orderly_end_is_told(file: SessionFile, tmp_path: Path):
     file.put("session", "1", {})
     file.replace(in_order=True)
     kept = read_kept(tmp_path / "sessions")

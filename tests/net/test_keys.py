@@ -17,8 +17,8 @@ from support.network import Clock
 from culture.config import loader
 from culture.config.ircd import IrcdConfig, OidcConfig
 from culture.errors import ConfigError, UnavailableError
-from culture.net.keys import FETCH_BYTES, FLOOR_S, FRESH_S, KeysAtUrl, fetch_once
-from culture.net.tokens import Tokens
+from culture.net.auth.oidc_keys import FETCH_BYTES, FRESH_S, MIN_FETCH_INTERVAL_S, KeysAtUrl, fetch_once
+from culture.net.auth.oidc_tokens import TokenVerifier
 
 
 class Publisher:
@@ -59,7 +59,7 @@ def test_a_new_name_is_looked_for_but_no_faster_than_the_floor_allows():
     publisher.names.append("two")
     assert [keys.find("two"), keys.find("three")] == [[], []]
     assert publisher.asked == 1
-    clock.advance(FLOOR_S)
+    clock.advance(MIN_FETCH_INTERVAL_S)
     assert keys.find("two") == [{"kid": "two"}]
     assert publisher.asked == 2
 
@@ -92,7 +92,7 @@ def test_while_the_provider_is_away_its_keys_stay_good_until_they_are_old():
         keys.find("one")
     assert publisher.asked == 2
     publisher.is_away = False
-    clock.advance(FLOOR_S)
+    clock.advance(MIN_FETCH_INTERVAL_S)
     assert keys.find("one")
 
 
@@ -142,7 +142,7 @@ def test_a_token_is_checked_against_keys_that_are_fetched():
     public = {**json.loads(jwt.algorithms.ECAlgorithm.to_jwk(key.public_key())), "kid": "one"}
     claims = {"iss": "x", "aud": "y", "exp": time.time() + 60, "preferred_username": "ori"}
     with web(200, json.dumps({"keys": [public]}).encode()) as url:
-        tokens = Tokens(OidcConfig(keys_url=url, issuer="x", audience="y"))
+        tokens = TokenVerifier(OidcConfig(keys_url=url, issuer="x", audience="y"))
         good, other = (jwt.encode(claims, key, "ES256", headers={"kid": name}) for name in ("one", "two"))
         assert [tokens.account_of(good), tokens.account_of(other)] == ["ori", None]
 
@@ -186,7 +186,7 @@ def test_a_server_that_answers_in_drops_is_given_up():
 
     with serving(Drip) as server:
         try:
-            with pytest.raises(TimeoutError, match="it takes too long"):
+            with pytest.raises(TimeoutError, match="the response takes too long"):
                 fetch_once(f"http://localhost:{server.server_port}/", limit_s=0.1)
         finally:
             over.set()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from culture.errors import UnavailableError
-from culture.net.listeners import FOR_THE_OWNER, address_of, listening
+from culture.net.listen.listeners import FOR_THE_OWNER, address_of, listening
 
 
 def test_a_passed_address_is_not_opened_again():

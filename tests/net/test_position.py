@@ -8,9 +8,9 @@ from support.irc import connected
 from support.network import Network
 
 from culture.net.driver import Driver
-from culture.net.listeners import address_of, listening
-from culture.net.position import read_position
-from culture.net.skipping import SkipLine
+from culture.net.listen.listeners import address_of, listening
+from culture.net.restart.skip_line import SkipLine
+from culture.net.restart.tcp_position import read_position
 
 
 def test_what_was_taken_out_of_a_socket_counts_and_what_waits_in_it_does_not():

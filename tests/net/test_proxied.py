@@ -11,8 +11,8 @@ from support.network import Network
 
 from culture.config.ircd import Limits, Sts
 from culture.net.driver import Driver
-from culture.net.listeners import address_of, listening
-from culture.protocol.proxy_header import V2_SIGNATURE
+from culture.net.listen.listeners import address_of, listening
+from culture.net.listen.proxy_header import V2_SIGNATURE
 
 V1 = b"PROXY TCP4 192.0.2.1 192.0.2.9 4711 6667\r\n"
 
@@ -101,7 +101,7 @@ async def test_a_header_that_comes_byte_by_byte_is_whole_in_the_end():
 
 @pytest.mark.parametrize(
     ("header", "words"),
-    [(b"", "there is no PROXY header"), (b"PROXY UNKNOWN\r\n", "it does not say who its client is")],
+    [(b"", "the PROXY header is missing"), (b"PROXY UNKNOWN\r\n", "the header does not name the client")],
 )
 async def test_a_proxy_that_does_not_say_who_it_is_for_is_dropped(
     header: bytes, words: str, caplog: pytest.LogCaptureFixture

@@ -11,11 +11,13 @@ from support.irc import Plain, connected
 from support.network import Network
 
 from culture.config.ircd import Limits
-from culture.ircd.core import Command, Ircd
+from culture.ircd.commands.row import Command
+from culture.ircd.server import Ircd
 from culture.ircd.session import Session
-from culture.net.connection import LENT
+from culture.ircd.slices import SLICE_S, Steps
+from culture.net.connection import MAX_LENT_TOKENS
 from culture.net.driver import Driver
-from culture.net.listeners import address_of, listening
+from culture.net.listen.listeners import address_of, listening
 from culture.protocol.line import Line
 
 
@@ -58,7 +60,7 @@ async def test_who_says_one_thing_at_a_time_is_not_heard_faster_than_allowed(eve
             await bo.until(f"PRIVMSG #a :{said}")
             said += 1
         # Of what was there at once three lines were spent on the way in.
-        assert 197 <= said <= 197 + LENT
+        assert 197 <= said <= 197 + MAX_LENT_TOKENS
 
 
 async def test_a_client_that_floods_slows_only_itself():
@@ -140,9 +142,49 @@ async def test_costly_questions_of_one_keep_nobody_else_waiting():
     assert 0 < ran.index("PING") < 200
 
 
+async def test_a_client_that_uses_up_the_loop_is_heard_less_often():
+    """A line that takes long costs more than one token, so that the next one waits."""
+    async with serving(1000, 100) as (driver, port), connected(port, "spark-bo", "#b") as bo:
+        driver.ircd.commands["TIME"] = Command(taking_long)
+        bo.send("TIME", "PING :x")
+        began = driver.now()
+        await bo.until("PONG")
+        # It took 0.05 s of the loop, which is a tenth of half a second, less the burst of 0.1 s.
+        assert driver.now() - began >= 0.3
+
+
+def taking_long(ircd: Ircd, session: Session, line: Line) -> None:
+    ends_at = time.monotonic() + 0.05
+    while time.monotonic() < ends_at:
+        pass
+
+
+async def test_a_long_command_goes_on_between_what_others_say_and_is_finished():
+    async with (
+        serving(0, 0) as (driver, port),
+        connected(port, "spark-ori", "#a") as ori,
+        connected(port, "spark-bo", "#b") as bo,
+    ):
+        driver.ircd.commands["TIME"] = Command(in_many_steps)
+        bo.send("TIME", "PING :behind")
+        ori.send("PING :x")
+        assert await ori.until("PONG") == ":spark PONG spark :x"
+        assert await bo.until("391") == ":spark 391 spark-bo :done"
+        assert await bo.until("PONG") == ":spark PONG spark :behind"
+
+
+def in_many_steps(ircd: Ircd, session: Session, line: Line) -> Steps:
+    for _ in range(20):
+        taking_a_slice = time.monotonic() + SLICE_S
+        while time.monotonic() < taking_a_slice:
+            pass
+        yield
+    ircd.reply(session, "391", "done")
+
+
 def noting(ran: list[str], name: str, command: Command) -> Command:
-    def run(ircd: Ircd, session: Session, line: Line) -> None:
+    def run(ircd: Ircd, session: Session, line: Line) -> Steps | None:
         ran.append(name)
-        command.run(ircd, session, line)
+        return command.run(ircd, session, line)
 
     return dataclasses.replace(command, run=run)

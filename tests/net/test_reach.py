@@ -3,7 +3,7 @@
 import pytest
 
 from culture.config.address import parse_endpoint
-from culture.net.reach import describe, is_exposed
+from culture.net.listen.exposure import describe, is_exposed
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from support.network import Network
 from culture.config.address import CARRIERS, PLAIN
 from culture.config.ircd import Limits, Tls
 from culture.net.driver import Driver
-from culture.net.listeners import address_of, listening
-from culture.net.tls import Certificate
+from culture.net.listen.listeners import address_of, listening
+from culture.net.listen.tls import Certificate
 
 HELLO = ("NICK spark-stuck", "USER s 0 * :s", "JOIN #a")
 HANDSHAKE = (

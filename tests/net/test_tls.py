@@ -15,10 +15,10 @@ from support.network import Network
 from culture.config.address import CARRIERS
 from culture.config.ircd import Limits, Tls
 from culture.errors import ConfigError
-from culture.net import secure_door
 from culture.net.driver import Driver
-from culture.net.listeners import address_of, listening
-from culture.net.tls import Certificate
+from culture.net.listen import tls_acceptor
+from culture.net.listen.listeners import address_of, listening
+from culture.net.listen.tls import Certificate
 
 
 @contextlib.asynccontextmanager
@@ -182,7 +182,7 @@ async def test_who_has_not_shaken_hands_counts_too(tmp_path: Path, eventually):
 async def test_who_does_not_shake_hands_in_time_is_let_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eventually
 ):
-    monkeypatch.setattr(secure_door, "HANDSHAKE_S", 0.05)
+    monkeypatch.setattr(tls_acceptor, "HANDSHAKE_S", 0.05)
     async with serving(tls_of(make_pair(tmp_path, "spark"))) as (driver, _, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"\x16\x03\x01\x02")

@@ -1,4 +1,4 @@
-"""Tokens that log in: RFC 7628 on the wire, RFC 7519 inside, a key made for the test."""
+"""TokenVerifier that log in: RFC 7628 on the wire, RFC 7519 inside, a key made for the test."""
 
 import base64
 import json
@@ -12,8 +12,8 @@ from support.network import Client, Network
 from culture.config import loader
 from culture.config.ircd import IrcdConfig, OidcConfig
 from culture.errors import ConfigError, UnavailableError
-from culture.net.authenticator import StoredAccounts
-from culture.net.tokens import Tokens
+from culture.net.auth.accounts import StoredAccounts
+from culture.net.auth.oidc_tokens import TokenVerifier
 from culture.store.accounts import Accounts
 
 jwt = pytest.importorskip("jwt", reason="PyJWT is not installed")
@@ -50,7 +50,7 @@ def provider(tmp_path: Path) -> Provider:
 
 
 def test_a_good_token_names_an_account(provider: Provider):
-    assert Tokens(provider.config).account_of(provider.token()) == "ori"
+    assert TokenVerifier(provider.config).account_of(provider.token()) == "ori"
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_a_good_token_names_an_account(provider: Provider):
     ],
 )
 def test_any_other_token_names_nobody(provider: Provider, claims: dict[str, Any]):
-    assert Tokens(provider.config).account_of(provider.token(**claims)) is None
+    assert TokenVerifier(provider.config).account_of(provider.token(**claims)) is None
 
 
 def test_who_signs_chooses_neither_key_nor_algorithm(provider: Provider):
-    tokens = Tokens(provider.config)
+    tokens = TokenVerifier(provider.config)
     claims = {
         "iss": "https://id.example",
         "aud": "culture",
@@ -95,7 +95,7 @@ def test_who_signs_chooses_neither_key_nor_algorithm(provider: Provider):
 def test_keys_that_cannot_be_read_are_an_error_of_ours(provider: Provider):
     Path(provider.config.keys_file).write_text("[]")
     with pytest.raises(UnavailableError, match=r"keys\.json' is not a file of keys"):
-        Tokens(provider.config).account_of(provider.token())
+        TokenVerifier(provider.config).account_of(provider.token())
 
 
 def test_keys_alone_are_not_enough():
@@ -105,10 +105,10 @@ def test_keys_alone_are_not_enough():
 
 @pytest.fixture
 def client(provider: Provider, tmp_path: Path) -> Client:
-    authenticator = StoredAccounts(Accounts(tmp_path / "accounts.db"), Tokens(provider.config))
+    authenticator = StoredAccounts(Accounts(tmp_path / "accounts.db"), TokenVerifier(provider.config))
     client = Network(authenticator=authenticator, oidc=provider.config).connect()
     client.send("CAP LS 302", "CAP REQ :sasl")
-    assert "sasl=PLAIN,SCRAM-SHA-256,OAUTHBEARER" in client.lines()[0]
+    assert "sasl=PLAIN,SCRAM-SHA-256,OAUTHBEARER" in " ".join(client.lines())
     return client
 
 

@@ -5,8 +5,8 @@ import pytest
 from culture.config import loader
 from culture.config.ircd import IrcdConfig
 from culture.errors import ConfigError
-from culture.net.origin import Origin, parse_ip
-from culture.net.trust import is_trusted
+from culture.net.auth.trusted_networks import is_trusted
+from culture.net.listen.origin import Origin, parse_ip
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from support.network import Network
 
 from culture.config.address import CARRIERS, PLAIN
 from culture.config.ircd import Limits, Tls
-from culture.net import websocket
 from culture.net.driver import Driver
-from culture.net.listeners import address_of, listening
-from culture.net.tls import Certificate
+from culture.net.listen import websocket
+from culture.net.listen.listeners import address_of, listening
+from culture.net.listen.tls import Certificate
 
 TEXT, BINARY = "text.ircv3.net", "binary.ircv3.net"
 
@@ -171,15 +171,32 @@ async def test_a_message_too_long_is_answered_and_the_next_is_heard():
         assert "(Quit: z)" in await web.read()
 
 
+async def close_code_after(port: int, text: bytes) -> int:
+    """Send bytes as a text message, and return the code of the close that follows (RFC 6455)."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(
+        b"GET / HTTP/1.1\r\nHost: spark\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        b"Sec-WebSocket-Protocol: text.ircv3.net\r\n\r\n"
+    )
+    async with asyncio.timeout(DEADLINE_S):
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+        # Section 5.2: the last frame of a text message, masked with zeros.
+        writer.write(bytes([0x81, 0x80 | len(text)]) + bytes(4) + text)
+        first, length = await reader.readexactly(2)
+        assert first == 0x88
+        reason = await reader.readexactly(length)
+    writer.close()
+    await writer.wait_closed()
+    return int.from_bytes(reason[:2], "big")
+
+
 async def test_bytes_that_are_not_utf8_are_refused_by_the_protocol_they_came_in():
     async with serving() as server:
         async with server.browser(BINARY) as web:
             await web.socket.send_bytes(b"PING \xff")
             assert "not UTF-8" in await web.read()
-        async with server.browser(TEXT) as web:
-            await web.socket._writer.send_frame(b"PING \xff", aiohttp.WSMsgType.TEXT)
-            assert await web.read() == ""
-            assert web.socket.close_code == 1007
+        assert await close_code_after(server.port, b"PING \xff") == 1007
 
 
 async def test_a_ping_of_the_carrier_is_answered():
@@ -301,13 +318,13 @@ async def test_short_frames_of_one_keep_nobody_else_waiting(monkeypatch: pytest.
 
 async def test_what_waits_to_be_heard_is_known_to_who_goes_on():
     class Kept:
-        def read(self, half: bytes | None) -> None:
+        def record_partial_read(self, half: bytes | None) -> None:
             self.half = half
 
     async with serving() as server, server.browser(TEXT) as web:
         (connection,) = server.driver._connections.values()
         carrying = connection.transport.get_extra_info("websocket")
-        carrying.keep = kept = Kept()
+        carrying.recorder = kept = Kept()
         connection.transport.pause_reading()
         carrying.data_received(frame(1, b"PING x") + b"\x81")
         assert kept.half == frame(1, b"PING x") + b"\x81"

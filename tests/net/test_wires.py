@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from culture.net.door import Door
-from culture.net.listeners import address_of, listening
-from culture.net.wires import READ_BYTES, Wires
+from culture.net.listen.acceptor import Acceptor
+from culture.net.listen.listeners import address_of, listening
+from culture.net.sockets.epoll_loop import READ_BYTES, EpollLoop
 
 DEADLINE_S = 10.0
 
@@ -38,8 +38,8 @@ class Echo(asyncio.Protocol):
 async def port(eventually) -> AsyncIterator[int]:
     there: set[Echo] = set()
     with listening(("127.0.0.1:0",), []) as listeners:
-        wires = Wires(lambda: None, lambda: None)
-        door = Door(wires, listeners[0], lambda: Echo(there))
+        wires = EpollLoop(lambda: None, lambda: None)
+        door = Acceptor(wires, listeners[0], lambda: Echo(there))
         yield address_of(listeners[0]).port
         door.close()
         await eventually(lambda: not there)
@@ -106,8 +106,8 @@ async def test_one_that_another_ended_in_the_same_turn_is_not_heard_any_more(eve
                 transport.abort()
 
     with listening(("127.0.0.1:0",), []) as listeners:
-        wires = Wires(lambda: None, lambda: None)
-        door = Door(wires, listeners[0], Ending)
+        wires = EpollLoop(lambda: None, lambda: None)
+        door = Acceptor(wires, listeners[0], Ending)
         port = address_of(listeners[0]).port
         clients = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
         await eventually(lambda: len(transports) == len(clients))

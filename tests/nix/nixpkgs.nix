@@ -29,6 +29,7 @@ let
     bool = one "true or false" isBool;
     str = one "text" isString;
     package = one "a package" (value: isAttrs value && value.type or "" == "derivation");
+    file = one "a file" (value: isString value || (isAttrs value && value.type or "" == "derivation"));
     data = one "keys" isAttrs;
     listOf =
       type: where: value:
@@ -85,7 +86,7 @@ let
   };
   nixos = types.keys {
     environment = types.keys {
-      etc = types.attrsOf (types.keys { source = types.package; });
+      etc = types.attrsOf (types.keys { source = types.file; });
       systemPackages = types.listOf types.package;
     };
     systemd = types.keys {
@@ -206,6 +207,7 @@ let
     git = derivation "git";
     runCommand = name: env: script: derivation name // { script = types.str name script; };
     installShellFiles = derivation "installShellFiles";
+    systemd = derivation "systemd";
     python3Packages =
       lib.genAttrs [
         "aiohttp"
@@ -215,6 +217,7 @@ let
         "hatchling"
         "jsonschema"
         "mcp"
+        "jinja2"
         "pyjwt"
         "pyyaml"
         "sdnotify"

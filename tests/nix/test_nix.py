@@ -46,7 +46,7 @@ def host(culture: str) -> Any:
     """What NixOS is told by a host with this `services.culture`; of the files in /etc, their text."""
     return evaluated(
         f"let made = nixpkgs.evaluate {NIX}/module.nix {culture}; in made // {{ etc = "
-        "builtins.mapAttrs (name: file: file.source.text) (made.environment.etc or { }); "
+        "builtins.mapAttrs (name: file: file.source.text or file.source) (made.environment.etc or { }); "
         "scripts = map (each: each.script or null) (made.systemd.packages or [ ]); }"
     )
 
@@ -136,8 +136,19 @@ def test_every_unit_that_it_adds_to_is_one_of_ours():
             assert (UNITS / f"{name}.{kind}").is_file()
 
 
-@pytest.mark.parametrize("settings", [SPARK, "{ enable = true; }"])
-def test_each_agent_has_the_drop_ins_that_culturectl_makes(tmp_path: Path, settings: str):
+BOUNDED = """{
+  enable = true;
+  agents.settings.agents = [ { nick = "spark-claude"; memory_max = "4G"; } { nick = "spark-ramona"; } ];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "drop_ins"),
+    [(BOUNDED, ["culture-agent@spark-claude.service.d"]), ("{ enable = true; }", [])],
+)
+def test_each_agent_has_the_drop_ins_that_culturectl_makes(
+    tmp_path: Path, settings: str, drop_ins: list[str]
+):
     told = host(settings)
     (tmp_path / "agents.yaml").write_text(told["etc"]["culture/agents.yaml"])
     culturectl = tmp_path / "culturectl"
@@ -151,7 +162,7 @@ def test_each_agent_has_the_drop_ins_that_culturectl_makes(tmp_path: Path, setti
 
     # systemd.packages takes what is below etc/systemd/system, too.
     made = {path.parent.name for path in (tmp_path / "out/etc/systemd/system").glob("*/*.conf")}
-    assert made == {f"{name}.d" for name in told["systemd"]["targets"]["culture-agents"]["wants"]}
+    assert made == set(drop_ins)
 
 
 def test_agents_have_their_variables_and_tools():
@@ -173,6 +184,10 @@ def test_the_users_are_those_of_the_other_distributions():
     lines = [
         shlex.split(line, comments=True) for line in (UNITS / "culture.sysusers").read_text().splitlines()
     ]
+    # And those that each agent's own unit makes.
+    for nick in ("spark-claude", "spark-ramona"):
+        command = unit("culture-agent-user@.service")["Service"]["ExecStart"].replace("%i", nick)
+        lines += [shlex.split(rule) for rule in shlex.split(command)[2:]]
     made = {name: (words, home) for kind, name, _, words, home in (line for line in lines if len(line) == 5)}
     members = {(name, group) for kind, name, group in (line for line in lines if len(line) == 3)}
     assert {name: (user["description"], user["home"]) for name, user in users["users"].items()} == made
@@ -213,7 +228,7 @@ def project() -> dict[str, Any]:
 
 
 def requirement_names(requirements: list[str]) -> set[str]:
-    return {re.split(r"[^a-z-]", requirement.lower())[0] for requirement in requirements}
+    return {re.split(r"[^a-z0-9-]", requirement.lower())[0] for requirement in requirements}
 
 
 def test_the_version_is_that_of_the_code():
@@ -222,7 +237,7 @@ def test_the_version_is_that_of_the_code():
 
 def test_it_depends_on_what_the_project_says():
     extras = project()["optional-dependencies"]
-    used = ("systemd", "claude", "rehearsal", "websocket", "oidc", "fast")
+    used = ("systemd", "claude", "rehearsal", "webhooks", "websocket", "oidc", "fast")
     wanted = project()["dependencies"] + [name for extra in used for name in extras[extra]]
     sdk = "claude-agent-sdk"
     names = {name.removeprefix("/nix/store/") for name in package("dependencies")}
@@ -254,7 +269,7 @@ installManPage() { install -D -m 0644 -t "$out/share/man/man${1##*.}" "$1"; }
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the phases of the package make of the tree, where the build itself only leaves the programs."""
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("out")
-    for name in ("culture/agent", "docs/man", "units"):
+    for name in ("culture/agent", "docs/man", "etc", "units"):
         shutil.copytree(ROOT / name, source / name)
     (out / "bin").mkdir()
     for program in project()["scripts"]:
@@ -269,7 +284,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
             check=False,
         )
         assert done.returncode == 0, f"{phase}: {done.stderr}"
-    shutil.copy(source / "culture/agent/environment.py", out / "environment.py")
+    shutil.copy(source / "culture/agent/backend/environment.py", out / "environment.py")
     return out
 
 
@@ -280,18 +295,30 @@ def test_every_unit_is_installed_and_starts_programs_that_are_there(built: Path)
         p.name for p in UNITS.iterdir() if p.suffix in kinds
     }
     started = {
-        line.partition("=")[2].split()[0]
+        line.partition("=")[2].split()[0].lstrip("-+")
         for path in installed.glob("*.service")
         for line in path.read_text().splitlines()
         if line.startswith("Exec")
     }
-    assert started - {"/nix/store/coreutils/bin/kill"} <= {str(path) for path in (built / "bin").iterdir()}
+    of_others = {"/nix/store/coreutils/bin/kill", "/nix/store/systemd/bin/systemd-sysusers"}
+    # NixOS has no other program at the usual place (environment.binsh).
+    of_others.add("/bin/sh")
+    assert started - of_others <= {str(path) for path in (built / "bin").iterdir()}
 
 
 def test_units_differ_from_the_shared_ones_only_in_the_paths_of_programs(built: Path):
     for path in (built / "lib/systemd/system").iterdir():
         back = path.read_text().replace(f"{built}/bin", "/usr/bin").replace("/nix/store/coreutils", "")
+        back = back.replace("/nix/store/systemd/", "/usr/")
         assert back == (UNITS / path.name).read_text()
+
+
+def test_the_message_of_the_day_is_that_of_the_other_distributions(built: Path):
+    told = host(SPARK)
+    (own,) = told["environment"]["systemPackages"]
+    file = told["etc"]["culture/motd"].replace(own, str(built))
+
+    assert Path(file).read_text() == (ROOT / "etc/motd").read_text()
 
 
 def test_directories_and_manual_pages_are_installed(built: Path):

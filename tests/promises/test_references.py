@@ -15,6 +15,7 @@ from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig, Turns
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
 from culture.config.links import LinkConfig, MeshConfig
 from culture.config.skills import BUILT_IN, HistoryConfig, LoggerConfig
+from culture.config.webhooks import WebhooksConfig
 from culture.ctl.main import VERBS
 from culture.ircd.commands.table import COMMANDS
 from culture.protocol import numerics
@@ -101,21 +102,34 @@ def test_every_log_field_and_kind_of_entry_is_documented():
     assert all(value in text for value in MESSAGE_IDS.values())
 
 
-def test_every_module_of_an_agent_is_where_the_architecture_says():
-    text = (ROOT / "docs/architecture.md").read_text()
-    rows = text.partition("| to find | in `agent/` |\n")[2].partition("\n\n")[0].splitlines()
-    told = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[2])]
-    modules = {path.stem for path in (ROOT / "culture/agent").glob("*.py")} - {"__init__"}
-    assert sorted(told) == sorted(modules)
+ARCHITECTURE = ROOT / "docs/architecture.md"
 
 
-@pytest.mark.parametrize(("room", "column"), [("ircd", 2), ("net", 3)])
-def test_every_module_of_the_server_is_where_the_architecture_says(room: str, column: int):
-    text = (ROOT / "docs/architecture.md").read_text()
-    rows = text.partition("| to find | `ircd/` | `net/` |\n")[2].partition("\n\n")[0].splitlines()
-    told = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[column])]
-    modules = {path.stem for path in (ROOT / "culture" / room).glob("*.py")} - {"__init__"}
-    assert sorted(told) == sorted(modules)
+def rooms_in_the_tree() -> set[str]:
+    """The directories in the tree of the architecture page, as paths below the repository."""
+    tree = ARCHITECTURE.read_text().partition("\nculture/\n")[2].partition("\n```\n")[0]
+    parents, rooms = ["culture"], set()
+    for spaces, name in re.findall(r"^( +)([\w-]+)/ ", tree, re.MULTILINE):
+        parents[len(spaces) // 2 :] = [name]
+        rooms.add("/".join(parents))
+    return rooms
+
+
+def test_the_architecture_has_every_room_and_no_other():
+    directories = [path for path in (ROOT / "culture").rglob("*") if path.is_dir()]
+    rooms = {str(path.relative_to(ROOT)) for path in directories if path.name != "__pycache__"}
+    migrations = "culture/store/migrations/"
+    assert rooms_in_the_tree() == {room for room in rooms if not room.startswith(migrations)}
+
+
+def test_every_module_that_the_architecture_names_exists():
+    packages = "|".join(path.name for path in (ROOT / "culture").iterdir() if path.is_dir())
+    text = re.sub(r"\]\([^)]+\)|/run/\S+", "", ARCHITECTURE.read_text())
+    named = re.findall(rf"(?<![\w/])((?:{packages})/[\w/]*\w)", text)
+    assert named
+    for name in named:
+        path = ROOT / "culture" / name
+        assert path.is_dir() or path.with_suffix(".py").is_file(), name
 
 
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "culture").rglob("*.md")]
@@ -162,7 +176,7 @@ def man_terms(page: str) -> set[str]:
                 Tls,
             ],
         ),
-        ("culture-agents.yaml.5.rst", [AgentsConfig, ServerConfig, TurnsConfig, AgentConfig]),
+        ("culture-agents.yaml.5.rst", [AgentsConfig, ServerConfig, TurnsConfig, WebhooksConfig, AgentConfig]),
     ],
 )
 def test_every_key_is_in_its_man_page(page: str, models: list[type[Any]]):

@@ -28,13 +28,18 @@ def test_the_longest_line_has_510_bytes_and_its_end():
 
 
 def test_an_overlong_line_is_dropped_whole_and_its_tail_is_no_command():
-    assert feed(b"PRIVMSG #a :" + b"x" * 9000, b"\r", b"QUIT :tail\r\nPING a\r\n") == [OVERLONG, b"PING a"]
+    assert feed(b"PRIVMSG #a :" + b"x" * 9000, b"\r", b"QUIT :tail\r\nPING a\r\n") == [
+        b"PRIVMSG " + OVERLONG,
+        b"PING a",
+    ]
 
 
-def test_the_tags_of_an_overlong_line_are_kept_if_they_fit():
+def test_tags_and_command_of_an_overlong_line_are_kept_if_they_fit():
     body = b"PRIVMSG #a :" + b"x" * 600
-    assert feed(b"@label=1 " + body, b"xx\r\nPING a\r\n") == [b"@label=1 " + OVERLONG, b"PING a"]
-    assert feed(b"@label=1 " + body + b"\n") == [b"@label=1 " + OVERLONG]
+    assert feed(b"@label=1 " + body, b"xx\r\nPING a\r\n") == [b"@label=1 PRIVMSG " + OVERLONG, b"PING a"]
+    assert feed(b"@label=1 " + body + b"\n") == [b"@label=1 PRIVMSG " + OVERLONG]
+    assert feed(b"GET /" + b"x" * 600 + b" HTTP/1.1\r\n") == [b"GET " + OVERLONG]
+    assert feed(b"X" * 33 + b" " + body + b"\n") == [OVERLONG]
     assert feed(b"@label=1;+t=" + b"t" * 5000 + b" PING a\n") == [OVERLONG]
 
 
@@ -78,13 +83,13 @@ def test_where_the_network_cuts_makes_no_difference(raw: list[bytes], cuts: list
 
 
 def test_another_buffer_goes_on_from_what_is_half_there():
-    data = b"PING a\r\nPING b\r\n" + b"x" * 600 + b"\r\n@label=1 " + b"x" * 600 + b"\r\nPING c\r\n"
+    data = b"PING a\r\nPING b\r\n" + b"x" * 600 + b"\r\n@label=1 A " + b"x" * 600 + b"\r\nPING c\r\n"
     for cut in range(len(data) + 1):
         first, second = LineBuffer(), LineBuffer()
         lines = first.feed(data[:cut])
         assert second.feed(first.half) == []
         lines += second.feed(data[cut:])
-        assert lines == [b"PING a", b"PING b", OVERLONG, b"@label=1 " + OVERLONG, b"PING c"]
+        assert lines == [b"PING a", b"PING b", OVERLONG, b"@label=1 A " + OVERLONG, b"PING c"]
 
 
 def test_a_link_may_have_longer_lines():

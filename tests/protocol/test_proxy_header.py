@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culture.protocol.proxy_header import V1_BYTES, V2_BYTES, V2_SIGNATURE, BadHeader, parse_proxy_header
+from culture.net.listen.proxy_header import V1_BYTES, V2_BYTES, V2_SIGNATURE, BadHeader, parse_proxy_header
 
 
 def v1(source: str, port: int, family: int) -> bytes:

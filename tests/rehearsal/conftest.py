@@ -11,12 +11,12 @@ import pytest
 
 from culture.config.loader import parse
 from culture.rehearsal.script import Script
-from culture.rehearsal.server import Server
+from culture.rehearsal.server import RehearsalServer
 
 
 @dataclass(frozen=True)
 class Stage:
-    server: Server
+    server: RehearsalServer
     url: str
     http: aiohttp.ClientSession
 
@@ -29,7 +29,7 @@ class Stage:
 async def playing(script: Script) -> AsyncIterator[Stage]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        async with Server(script) as server, aiohttp.ClientSession() as http:
+        async with RehearsalServer(script) as server, aiohttp.ClientSession() as http:
             await server.listen([listener])
             yield Stage(server, url, http)
 

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from culture.rehearsal import anthropic
-from culture.rehearsal.conversation import ToolResult
-from culture.rehearsal.reply import Delay, Drop, Fail, Stall, Text, ToolCall
+from culture.rehearsal.conversation import ToolOutput
+from culture.rehearsal.reply import Delay, Drop, Fail, ReplyText, Stall, ToolCall
 from culture.rehearsal.wire import BadRequest
 
 BASH = {"name": "Bash", "input_schema": {"type": "object"}}
@@ -89,20 +89,20 @@ def test_a_conversation_that_ends_with_a_tools_result_still_has_its_prompt():
     )
 
     assert request.conversation.prompt == "look"
-    assert request.conversation.result == ToolResult("Bash", "irc read x", "a\nb")
+    assert request.conversation.result == ToolOutput("Bash", "irc read x", "a\nb")
 
 
 def test_another_clis_tool_for_commands_is_bash_to_scripts():
     called = {"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "ls"}}
     request = read(user(text("look")), {"role": "assistant", "content": [called]}, user(result("t1", "a")))
 
-    assert request.conversation.result == ToolResult("Bash", "ls", "a")
+    assert request.conversation.result == ToolOutput("Bash", "ls", "a")
 
 
 def test_a_failed_tool_is_seen_as_failed():
     request = read(user(text("look")), call("t1", "false"), user(result("t1", "exit 1", is_error=True)))
 
-    assert request.conversation.result == ToolResult("Bash", "false", "exit 1", has_failed=True)
+    assert request.conversation.result == ToolOutput("Bash", "false", "exit 1", has_failed=True)
 
 
 def test_the_clis_word_for_no_output_is_no_output():
@@ -126,7 +126,7 @@ def test_the_question_for_a_title_is_an_aside_and_answered_by_its_schema():
         output_config={"format": {"type": "json_schema", "schema": schema}},
     )
 
-    assert request.aside == (Text('{"title": "Rehearsal"}'),)
+    assert request.aside == (ReplyText('{"title": "Rehearsal"}'),)
 
 
 def test_a_probe_of_one_token_is_an_aside():
@@ -163,7 +163,7 @@ def test_a_token_is_about_four_bytes():
 
 
 def test_a_text_is_one_block_however_many_steps_and_events_it_comes_in():
-    stream = events((Text("a text that is longer than one event "), Delay(1), Text("holds")))
+    stream = events((ReplyText("a text that is longer than one event "), Delay(1), ReplyText("holds")))
 
     assert [part["type"] for part in stream if isinstance(part, dict)] == [
         "message_start",
@@ -187,7 +187,7 @@ def test_a_text_is_one_block_however_many_steps_and_events_it_comes_in():
 
 
 def test_the_input_of_a_tool_comes_in_pieces_of_its_json():
-    stream = events((Text("so:"), ToolCall("Bash", {"command": "echo ü " + "x" * 50})))
+    stream = events((ReplyText("so:"), ToolCall("Bash", {"command": "echo ü " + "x" * 50})))
 
     start = next(part for part in stream if part["type"] == "content_block_start" and part["index"] == 1)
     assert start["content_block"] == {"type": "tool_use", "id": "toolu_2", "name": "Bash", "input": {}}
@@ -200,18 +200,18 @@ def test_the_input_of_a_tool_comes_in_pieces_of_its_json():
 def test_blocks_do_not_overlap():
     assert [
         (part["type"].removeprefix("content_block_"), part["index"])
-        for part in events((Text("a"), ToolCall("A", {}), ToolCall("B", {}), Text("b")))
+        for part in events((ReplyText("a"), ToolCall("A", {}), ToolCall("B", {}), ReplyText("b")))
         if "index" in part and "delta" not in part
     ] == [(kind, index) for index in range(4) for kind in ("start", "stop")]
 
 
 def test_a_dropped_or_stalled_stream_ends_there():
-    assert kinds((Text("a"), Drop()))[-2:] == ["content_block_delta", Drop()]
-    assert kinds((Text("a"), Stall()))[-2:] == ["content_block_delta", Stall()]
+    assert kinds((ReplyText("a"), Drop()))[-2:] == ["content_block_delta", Drop()]
+    assert kinds((ReplyText("a"), Stall()))[-2:] == ["content_block_delta", Stall()]
 
 
 def test_an_error_after_content_is_an_event():
-    last = events((Text("a"), Fail(529, "busy")))[-1]
+    last = events((ReplyText("a"), Fail(529, "busy")))[-1]
 
     assert last == {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
 
@@ -225,7 +225,9 @@ def test_an_error_has_the_type_of_its_status_unless_it_is_given_one():
 def test_a_whole_reply_has_the_same_content_as_a_streamed_one():
     request = read(user(text("hi")))
 
-    message = anthropic.whole(request, (Text("a"), Text("b"), ToolCall("Bash", {"command": "ls"})), ids())
+    message = anthropic.whole(
+        request, (ReplyText("a"), ReplyText("b"), ToolCall("Bash", {"command": "ls"})), ids()
+    )
 
     assert message["id"] == "msg_1"
     assert message["content"] == [

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from culture.rehearsal import completions
-from culture.rehearsal.conversation import ToolResult
-from culture.rehearsal.reply import Delay, Drop, Fail, Stall, Text, ToolCall
+from culture.rehearsal.conversation import ToolOutput
+from culture.rehearsal.reply import Delay, Drop, Fail, ReplyText, Stall, ToolCall
 from culture.rehearsal.wire import BadRequest
 
 BASH = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
@@ -72,7 +72,7 @@ def test_a_conversation_that_ends_with_a_tools_result_still_has_its_prompt():
     request = read(user("look"), call("t1", "irc read x"), result("t1", "a\nb"))
 
     assert request.conversation.prompt == "look"
-    assert request.conversation.result == ToolResult("Bash", "irc read x", "a\nb")
+    assert request.conversation.result == ToolOutput("Bash", "irc read x", "a\nb")
 
 
 def test_what_the_user_says_after_a_result_is_a_prompt_again():
@@ -86,7 +86,7 @@ def test_a_structured_answer_is_an_aside():
     schema = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
     wanted = {"type": "json_schema", "json_schema": {"name": "title", "schema": schema}}
 
-    assert read(user("hi"), response_format=wanted).aside == (Text('{"title": "Rehearsal"}'),)
+    assert read(user("hi"), response_format=wanted).aside == (ReplyText('{"title": "Rehearsal"}'),)
     assert read(user("hi")).aside is None
 
 
@@ -109,14 +109,14 @@ def test_content_of_any_shape_is_read(content):
 def test_a_result_of_nothing_that_was_called_is_read(calls):
     asked = read(user("x"), {"role": "assistant", "tool_calls": calls}, result("t1", "a"))
 
-    assert asked.conversation.result == ToolResult("", "", "a")
+    assert asked.conversation.result == ToolOutput("", "", "a")
 
 
 # Rendering
 
 
 def test_a_text_comes_in_pieces_and_ends_with_its_reason():
-    parts = chunks((Text("a text that is longer than one event "), Delay(1), Text("holds")))
+    parts = chunks((ReplyText("a text that is longer than one event "), Delay(1), ReplyText("holds")))
 
     said = [delta.get("content", "") for delta in deltas(parts)]
     assert "".join(said) == "a text that is longer than one event holds"
@@ -139,20 +139,20 @@ def test_the_arguments_of_a_call_come_in_pieces_of_their_json():
 
 
 def test_usage_is_told_at_the_end_to_who_asks_for_it():
-    parts = chunks((Text("a"),), stream_options={"include_usage": True})
+    parts = chunks((ReplyText("a"),), stream_options={"include_usage": True})
 
     assert parts[-2]["choices"] == []
     assert parts[-2]["usage"]["prompt_tokens"] > 1
-    assert "usage" not in chunks((Text("a"),))[-2]
+    assert "usage" not in chunks((ReplyText("a"),))[-2]
 
 
 def test_a_dropped_or_stalled_stream_ends_there():
-    assert chunks((Text("a"), Drop()))[-1] == Drop()
-    assert chunks((Text("a"), Stall()))[-1] == Stall()
+    assert chunks((ReplyText("a"), Drop()))[-1] == Drop()
+    assert chunks((ReplyText("a"), Stall()))[-1] == Stall()
 
 
 def test_an_error_after_content_is_the_last_event():
-    assert chunks((Text("a"), Fail(429, "busy")))[-1] == {
+    assert chunks((ReplyText("a"), Fail(429, "busy")))[-1] == {
         "error": {
             "message": "busy",
             "type": "rate_limit_exceeded",
@@ -165,7 +165,9 @@ def test_an_error_after_content_is_the_last_event():
 def test_a_whole_reply_has_the_same_content_as_a_streamed_one():
     request = read(user("hi"))
 
-    told = completions.whole(request, (Text("a"), Text("b"), ToolCall("bash", {"command": "ls"})), ids())
+    told = completions.whole(
+        request, (ReplyText("a"), ReplyText("b"), ToolCall("bash", {"command": "ls"})), ids()
+    )
 
     [choice] = told["choices"]
     assert choice["message"]["content"] == "ab"

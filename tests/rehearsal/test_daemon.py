@@ -64,7 +64,7 @@ def test_it_plays_a_script_takes_up_a_changed_one_and_stops_when_told(script):
 
         script.write_text("rules: [{answer: []}]")
         process.send_signal(signal.SIGHUP)
-        assert process.stderr.readline().startswith(f"warning: the script stays as it was: {script}:1: ")
+        assert process.stderr.readline().startswith(f"warning: keeping the old script: {script}:1: ")
         assert answer(url) == "two"
 
         process.terminate()

@@ -4,9 +4,9 @@ import shlex
 
 import pytest
 
-from culture.rehearsal.conversation import Conversation, ToolResult
+from culture.rehearsal.conversation import ModelConversation, ToolOutput
 from culture.rehearsal.rehearsal import Rehearsal
-from culture.rehearsal.reply import Text, ToolCall, content_of
+from culture.rehearsal.reply import ReplyText, ToolCall, content_of
 from culture.rehearsal.script import DEFAULT, load_script
 
 
@@ -16,7 +16,7 @@ def model():
 
 
 def command_for(model, prompt, result=None):
-    [*_, call] = content_of(model.answer(Conversation("claude", prompt, ("Bash",), result)).reply)
+    [*_, call] = content_of(model.answer(ModelConversation("claude", prompt, ("Bash",), result)).reply)
     assert isinstance(call, ToolCall)
     assert call.name == "Bash"
     return shlex.split(call.input["command"])
@@ -51,7 +51,7 @@ def test_a_channel_is_read_before_what_is_in_it_is_told(model):
 
     assert command_for(model, prompt) == ["irc", "read", "#ops"]
 
-    result = ToolResult("Bash", "irc read '#ops'", "<thor-bo> one\n<thor-bo> two\n")
+    result = ToolOutput("Bash", "irc read '#ops'", "<thor-bo> one\n<thor-bo> two\n")
     assert command_for(model, prompt, result) == [
         "irc",
         "send",
@@ -61,17 +61,19 @@ def test_a_channel_is_read_before_what_is_in_it_is_told(model):
 
 
 def test_a_turn_ends_when_the_answer_is_sent(model):
-    prompt, sent = "[IRC DM] <spark-ori> hello", ToolResult("Bash", "irc send spark-ori hi", "")
+    prompt, sent = "[IRC DM] <spark-ori> hello", ToolOutput("Bash", "irc send spark-ori hi", "")
 
-    assert model.answer(Conversation("claude", prompt, result=sent)).reply == (Text("Answered on IRC."),)
+    assert model.answer(ModelConversation("claude", prompt, result=sent)).reply == (
+        ReplyText("Answered on IRC."),
+    )
 
 
 def test_a_failed_answer_is_not_called_an_answer(model):
-    failed = ToolResult("Bash", "irc send spark-ori hi", "no agent at that socket", has_failed=True)
+    failed = ToolOutput("Bash", "irc send spark-ori hi", "no agent at that socket", has_failed=True)
 
-    reply = model.answer(Conversation("claude", "[IRC DM] <spark-ori> hello", result=failed)).reply
+    reply = model.answer(ModelConversation("claude", "[IRC DM] <spark-ori> hello", result=failed)).reply
 
-    assert reply == (Text("My irc skill failed: no agent at that socket"),)
+    assert reply == (ReplyText("My irc skill failed: no agent at that socket"),)
 
 
 def test_of_several_lines_at_once_one_is_answered(model):
@@ -92,6 +94,6 @@ def test_an_answer_mentions_nobody_and_fits_into_a_line(model):
 
 
 def test_a_prompt_that_is_not_from_irc_is_answered_in_words(model):
-    [text] = content_of(model.answer(Conversation("claude", "fix the build")).reply)
+    [text] = content_of(model.answer(ModelConversation("claude", "fix the build")).reply)
 
-    assert isinstance(text, Text)
+    assert isinstance(text, ReplyText)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from culture.config.loader import parse
 from culture.daemons.rehearsal import _parser
-from culture.rehearsal.script import ErrorStep, Rule, Script, Step, ToolStep
+from culture.rehearsal.script import ErrorStep, Script, ScriptRule, ScriptStep, ToolStep
 
 DOCS = Path(__file__).parents[2] / "docs"
 MAN = (DOCS / "man" / "culture-rehearsal.8.rst").read_text()
@@ -25,7 +25,9 @@ def test_every_key_of_a_script_is_in_the_man_page_and_no_other():
     described = set(re.findall(r"^\*\*(\w+)\*\*$", scripts, re.MULTILINE))
     inner = {field.name for model in (ToolStep, ErrorStep) for field in fields(model)}
 
-    assert described == {field.name for model in (Rule, Step) for field in fields(model)} - {"answer"}
+    assert described == {field.name for model in (ScriptRule, ScriptStep) for field in fields(model)} - {
+        "answer"
+    }
     assert all(f"**{key}**" in scripts for key in inner | {"answer"})
 
 

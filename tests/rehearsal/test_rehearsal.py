@@ -1,7 +1,7 @@
 from culture.config.loader import parse
-from culture.rehearsal.conversation import Conversation, ToolResult
+from culture.rehearsal.conversation import ModelConversation, ToolOutput
 from culture.rehearsal.rehearsal import NO_RULE, Rehearsal
-from culture.rehearsal.reply import Delay, Drop, Fail, Stall, Text, ToolCall
+from culture.rehearsal.reply import Delay, Drop, Fail, ReplyText, Stall, ToolCall
 from culture.rehearsal.script import Script
 
 
@@ -10,7 +10,7 @@ def rehearsal(text):
 
 
 def said(prompt, *, model="claude-opus", result=None):
-    return Conversation(model=model, prompt=prompt, result=result)
+    return ModelConversation(model=model, prompt=prompt, result=result)
 
 
 def test_the_first_rule_that_fits_answers():
@@ -32,7 +32,7 @@ def test_case_is_ignored_and_every_line_has_a_beginning():
 
 
 def test_a_conversation_that_no_rule_fits_is_told_so():
-    assert rehearsal("rules: []").answer(said("hello")).reply == (Text(NO_RULE),)
+    assert rehearsal("rules: []").answer(said("hello")).reply == (ReplyText(NO_RULE),)
 
 
 def test_the_name_of_the_model_can_be_asked_for():
@@ -73,7 +73,7 @@ rules:
 """)
 
     def rule_after(tool, command="", *, has_failed=False):
-        return model.answer(said("x", result=ToolResult(tool, command, "", has_failed))).rule
+        return model.answer(said("x", result=ToolOutput(tool, command, "", has_failed))).rule
 
     assert model.answer(said("x")).rule == "said"
     assert rule_after("Read") == "read"
@@ -91,15 +91,15 @@ rules:
       - text: "{sender}{channel} {lines} {output}"
 """)
 
-    reply = model.answer(said("<ori> hi", result=ToolResult("Bash", "irc read", "one\ntwo\n"))).reply
+    reply = model.answer(said("<ori> hi", result=ToolOutput("Bash", "irc read", "one\ntwo\n"))).reply
 
-    assert reply == (Text("ori 2 one\ntwo\n"),)
+    assert reply == (ReplyText("ori 2 one\ntwo\n"),)
 
 
 def test_no_output_has_no_lines():
     model = rehearsal("rules: [{after_tool: any, answer: [{text: '{lines}'}]}]")
 
-    assert model.answer(said("x", result=ToolResult("Bash", "ls", ""))).reply == (Text("0"),)
+    assert model.answer(said("x", result=ToolOutput("Bash", "ls", ""))).reply == (ReplyText("0"),)
 
 
 def test_every_kind_of_step_becomes_its_value():
@@ -120,7 +120,7 @@ rules:
     assert model.answer(said("drop")).reply == (Drop(),)
     assert model.answer(said("stall")).reply == (Stall(),)
     assert model.answer(said("it")).reply == (
-        Text("it"),
+        ReplyText("it"),
         Delay(2.0),
         ToolCall("Bash", {"command": "echo 'a it'"}),
         ToolCall("Write", {"content": "it"}),

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from culture.rehearsal import responses
-from culture.rehearsal.conversation import ToolResult
-from culture.rehearsal.reply import Delay, Drop, Fail, Stall, Text, ToolCall
+from culture.rehearsal.conversation import ToolOutput
+from culture.rehearsal.reply import Delay, Drop, Fail, ReplyText, Stall, ToolCall
 from culture.rehearsal.wire import BadRequest
 
 EXEC = {"type": "function", "name": "exec_command", "parameters": {"type": "object"}}
@@ -77,7 +77,7 @@ def test_a_conversation_that_ends_with_a_tools_result_still_has_its_prompt():
     request = read(user("look"), call("t1", "irc read x"), result("t1", "a\nb"))
 
     assert request.conversation.prompt == "look"
-    assert request.conversation.result == ToolResult("Bash", "irc read x", "a\nb")
+    assert request.conversation.result == ToolOutput("Bash", "irc read x", "a\nb")
 
 
 def test_a_tool_in_a_namespace_has_the_name_of_both():
@@ -86,7 +86,7 @@ def test_a_tool_in_a_namespace_has_the_name_of_both():
     request = read(user("look"), called, result("t1", "a"), tools=[EXEC, inner])
 
     assert request.conversation.tools == ("exec_command", "mcp__x.look")
-    assert request.conversation.result == ToolResult("mcp__x.look", "", "a")
+    assert request.conversation.result == ToolOutput("mcp__x.look", "", "a")
     [item] = events((ToolCall("mcp__x.look", {}),))[-1]["response"]["output"]
     assert (item["namespace"], item["name"]) == ("mcp__x", "look")
 
@@ -94,7 +94,7 @@ def test_a_tool_in_a_namespace_has_the_name_of_both():
 def test_a_structured_answer_is_an_aside():
     wanted = {"format": {"type": "json_schema", "name": "x", "schema": {"type": "object"}}}
 
-    assert read(user("hi"), text=wanted).aside == (Text("{}"),)
+    assert read(user("hi"), text=wanted).aside == (ReplyText("{}"),)
     assert read(user("hi"), text={"verbosity": "low"}).aside is None
 
 
@@ -110,7 +110,7 @@ def test_what_is_no_request_is_refused(body):
 
 
 def test_a_text_is_one_message_however_many_steps_and_events_it_comes_in():
-    stream = events((Text("a text that is longer than one event "), Delay(1), Text("holds")))
+    stream = events((ReplyText("a text that is longer than one event "), Delay(1), ReplyText("holds")))
 
     assert [part["type"] for part in stream if isinstance(part, dict)] == [
         "response.created",
@@ -131,7 +131,7 @@ def test_a_text_is_one_message_however_many_steps_and_events_it_comes_in():
 
 
 def test_the_arguments_of_a_call_come_in_pieces_of_their_json():
-    stream = events((Text("so:"), ToolCall("exec_command", {"cmd": "echo ü " + "x" * 50})))
+    stream = events((ReplyText("so:"), ToolCall("exec_command", {"cmd": "echo ü " + "x" * 50})))
 
     pieces = [part["delta"] for part in stream if part["type"] == "response.function_call_arguments.delta"]
     assert len(pieces) > 1
@@ -142,19 +142,19 @@ def test_the_arguments_of_a_call_come_in_pieces_of_their_json():
 
 
 def test_a_dropped_or_stalled_stream_ends_there():
-    assert events((Text("a"), Drop()))[-1] == Drop()
-    assert events((Text("a"), Stall()))[-1] == Stall()
+    assert events((ReplyText("a"), Drop()))[-1] == Drop()
+    assert events((ReplyText("a"), Stall()))[-1] == Stall()
 
 
 def test_an_error_after_content_is_a_response_that_failed():
-    last = events((Text("a"), Fail(429, "busy")))[-1]
+    last = events((ReplyText("a"), Fail(429, "busy")))[-1]
 
     assert last["type"] == "response.failed"
     assert last["response"]["error"] == {"code": "rate_limit_exceeded", "message": "busy"}
 
 
 def test_a_whole_reply_has_the_same_output_as_a_streamed_one():
-    reply = (Text("a"), Text("b"), ToolCall("exec_command", {"cmd": "ls"}))
+    reply = (ReplyText("a"), ReplyText("b"), ToolCall("exec_command", {"cmd": "ls"}))
 
     told = responses.whole(read(user("hi")), reply, ids())
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from culture.rehearsal.conversation import ToolResult
-from culture.rehearsal.reply import Text, ToolCall
+from culture.rehearsal.conversation import ToolOutput
+from culture.rehearsal.reply import ReplyText, ToolCall
 from culture.rehearsal.shell import in_own_words, result_of
 
-RUN = (Text("so:"), ToolCall("Bash", {"command": "irc whoami"}))
+RUN = (ReplyText("so:"), ToolCall("Bash", {"command": "irc whoami"}))
 
 
 @pytest.mark.parametrize(
@@ -32,23 +32,23 @@ def test_other_tools_are_called_as_the_script_has_them():
 def test_the_result_of_any_tool_for_commands_is_that_of_bash():
     output = "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\na\nb\n"
 
-    assert result_of("exec_command", {"cmd": "ls"}, output) == ToolResult("Bash", "ls", "a\nb\n")
-    assert result_of("bash", {"command": "ls"}, "a\n") == ToolResult("Bash", "ls", "a\n")
-    assert result_of("run_commands", {"commands": ["ls", "id"]}, "a") == ToolResult("Bash", "ls\nid", "a")
-    assert result_of("view_image", {"path": "x"}, "a") == ToolResult("view_image", "", "a")
+    assert result_of("exec_command", {"cmd": "ls"}, output) == ToolOutput("Bash", "ls", "a\nb\n")
+    assert result_of("bash", {"command": "ls"}, "a\n") == ToolOutput("Bash", "ls", "a\n")
+    assert result_of("run_commands", {"commands": ["ls", "id"]}, "a") == ToolOutput("Bash", "ls\nid", "a")
+    assert result_of("view_image", {"path": "x"}, "a") == ToolOutput("view_image", "", "a")
 
 
 def test_what_only_looks_like_the_report_of_a_cli_is_output():
     looks = "Process exited with code 2\nOutput:\nx\n"
 
-    assert result_of("Bash", {"command": "cat log"}, looks) == ToolResult("Bash", "cat log", looks)
+    assert result_of("Bash", {"command": "cat log"}, looks) == ToolOutput("Bash", "cat log", looks)
     assert result_of("exec_command", {"cmd": "x"}, f"said {looks}").output == f"said {looks}"
 
 
 def test_how_it_ended_may_come_last():
     told = result_of("bash", {"command": "x"}, "a\nb\n<shellId: 1 completed with exit code 3>")
 
-    assert told == ToolResult("Bash", "x", "a\nb", has_failed=True)
+    assert told == ToolOutput("Bash", "x", "a\nb", has_failed=True)
 
 
 def test_a_command_that_ended_badly_has_failed():

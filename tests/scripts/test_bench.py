@@ -21,8 +21,8 @@ pytestmark = [
 ]
 
 Lines = list[bytes]
+# What a member gets instead of the line with this number.
 Lie = Callable[[int, bytes], Lines]
-"""What a member gets instead of the line with this number."""
 
 
 @pytest.fixture(scope="module")

@@ -38,10 +38,10 @@ def test_tables_are_made_anew_and_the_rest_stays():
     page = made_of(PAGE)
 
     assert "OLD" not in page
-    assert "\n| command | parameters | |\n|---|---|---|\n| `ADMIN` | `[server]` | Who runs" in page
+    assert "\n| command | parameters | |\n|---|---|---|\n| `ADMIN` | `[server]` | Shows who runs" in page
     assert "\n| `CAP` | `LS [302]`, `LIST`, `REQ :caps`, `END` | Negotiates" in page
     assert "|\n\nWords.\n\n## Capabilities\n\n| capability | |\n|---|---|\n| `account-notify` | " in page
-    assert "\n| `001` | RPL_WELCOME | Registration is complete. |\n" in page
+    assert "\n| `001` | RPL_WELCOME | Registration: the first line of the welcome. |\n" in page
 
 
 def test_making_it_twice_changes_nothing():

@@ -6,7 +6,8 @@ import pytest
 from support.history import remembering
 from support.network import Client, Network
 
-from culture.store.history.filing import MOST_NICKS
+from culture.config.skills import HistoryConfig
+from culture.store.history.ingest import MOST_NICKS
 
 CAPS = "batch draft/chathistory server-time message-tags"
 
@@ -71,7 +72,8 @@ def test_messages_come_in_a_batch_as_they_were(network: Network, ori: Client):
     ori.send("@+x=1 PRIVMSG #ops :last", "CHATHISTORY LATEST #OPS * 2")
     opening, first, second, closing = ori.lines()
     reference = opening.split(" ")[2].removeprefix("+")
-    assert opening.endswith(f":spark BATCH +{reference} chathistory #ops")
+    # As the client asked for it (IRCv3 batch/chathistory: the parameter is the target of the request).
+    assert opening.endswith(f":spark BATCH +{reference} chathistory #OPS")
     assert closing.endswith(f":spark BATCH -{reference}")
     assert first.startswith(f"@batch={reference};time=1970-01-12T13:46:50.000Z;msgid=")
     assert first.endswith(" :spark-ori!ori@spark PRIVMSG #ops :9")
@@ -282,7 +284,7 @@ def test_direct_messages_are_a_conversation(network: Network):
     ori.lines()
     ori.send("CHATHISTORY LATEST SPARK-BO * 5")
     opening, one, two, _ = ori.lines()
-    assert opening.endswith("chathistory spark-bo")
+    assert opening.endswith("chathistory SPARK-BO")
     assert one.endswith(" :spark-ori!ori@spark PRIVMSG spark-bo :one")
     assert two.endswith(" :spark-bo!bo@spark PRIVMSG spark-ori :two")
 
@@ -294,7 +296,7 @@ def test_a_conversation_with_an_account_goes_on_when_its_nick_changes(network: N
     bo.send("NICK spark-bob")
     ori.send("CHATHISTORY LATEST SPARK-BOB * 5")
     opening, one, _ = ori.lines()
-    assert opening.endswith("chathistory spark-bob")
+    assert opening.endswith("chathistory SPARK-BOB")
     assert one.endswith(" :spark-ori!ori@spark PRIVMSG spark-bo :one")
     network.client("spark-bo")
     assert asked(ori, "CHATHISTORY LATEST spark-bo * 5") == ["one"]
@@ -388,3 +390,38 @@ def test_another_spelling_of_a_nick_is_the_same_nick(tmp_path: Path):
         network.clock.advance(5)
         ori.send("NICK Ori", "CHATHISTORY LATEST bo * 5")
         assert ori.lines()[-1] == ":ori!ori@spark PRIVMSG bo :one"
+
+
+def test_history_can_be_for_members_alone(tmp_path: Path):
+    """IRCv3 draft/chathistory, security considerations: `history.readable: members`."""
+    with remembering(tmp_path, history=HistoryConfig(readable="members")) as network:
+        ori, lea = (network.client(nick, "#ops", caps=CAPS) for nick in ("spark-ori", "spark-lea"))
+        ori.send("PRIVMSG #ops :hello")
+        lea.send("PART #ops")
+        lea.lines()
+        ori.lines()
+        lea.send("CHATHISTORY LATEST #ops * 10", "HISTORY RECENT #ops", "CHATHISTORY LATEST #none * 10")
+        lea.send("HISTORY SEARCH * :hello", "HISTORY SEARCH #ops :hello")
+        assert [line.partition(" :spark ")[2] for line in lea.lines()] == [
+            "FAIL CHATHISTORY INVALID_TARGET LATEST #ops :Messages could not be retrieved",
+            "FAIL HISTORY INVALID_TARGET #ops :You cannot read that",
+            "FAIL CHATHISTORY INVALID_TARGET LATEST #none :Messages could not be retrieved",
+            "HISTORYEND * :End of results",
+            "FAIL HISTORY INVALID_TARGET #ops :You cannot read that",
+        ]
+        assert asked(ori, "CHATHISTORY LATEST #ops * 10") == ["hello"]
+        lea.send("JOIN #ops")
+        lea.lines()
+        assert asked(lea, "CHATHISTORY LATEST #ops * 10") == ["hello"]
+        for client in (ori, lea):
+            client.send("PART #ops")
+            client.lines()
+        lea.send("CHATHISTORY LATEST #ops * 10")
+        assert " INVALID_TARGET LATEST #ops " in lea.lines()[0]
+
+
+def test_history_of_a_public_channel_is_for_everyone_where_nothing_else_is_said(
+    network: Network, ori: Client
+):
+    lea = network.client("spark-lea", caps=CAPS)
+    assert asked(lea, "CHATHISTORY LATEST #ops * 1") == ["9"]

@@ -6,6 +6,10 @@ import pytest
 from support.history import remembering
 from support.network import Client, Network
 
+from culture.names import fold
+from culture.protocol.event_record import EventRecord
+from culture.skills.urlindex import UrlIndex
+
 AT = "1970-01-12T13:46:40.000Z"
 
 
@@ -261,3 +265,77 @@ def test_without_the_skill_there_is_no_such_command():
         ":spark CAP spark-ori NAK :draft/chathistory",
     ]
     assert not any("CHATHISTORY" in line for line in lines[2:])
+
+
+@pytest.mark.parametrize("command", ["HISTORY", "CHATHISTORY"])
+def test_help_tells_of_it(network: Network, command: str):
+    ori = network.client("spark-ori")
+    ori.send(f"HELP {command.lower()}")
+    start, *lines = ori.lines()
+    assert start == f":spark 704 spark-ori {command} :The {command} command"
+    assert all(line.startswith((":spark 705 ", ":spark 706 ")) for line in lines)
+    assert any(f"{command} " in line.rpartition(" :")[2] for line in lines)
+    assert all(len(line.encode()) <= 510 for line in lines)
+    ori.send("HELP")
+    assert f" {command} " in " ".join(line.rpartition(":")[2] for line in ori.lines())
+
+
+@pytest.mark.parametrize("at", [1.0, 1_000_000.0, 1_000_030.0, 2_000_000.0])
+@pytest.mark.parametrize("is_new_name", [True, False])
+def test_a_rename_by_another_host_opens_nothing_that_was_said_before_it(
+    tmp_path: Path, at: float, is_new_name: bool
+):
+    """Whatever time it claims to be of: that is what the other host says."""
+    with remembering(tmp_path, UrlIndex(tmp_path)) as network:
+        bo = network.client("spark-bo", "#board", "#other")
+        bo.send("MODE #board +s", "MODE #other +s")
+        if not is_new_name:
+            bo.send("JOIN #lobby", "MODE #lobby +s", "PRIVMSG #lobby :secret http://example.org/lobby")
+            bo.send("PART #lobby")
+        network.clock.advance(20)
+        bo.send("PRIVMSG #board :secret http://example.org/board", "PRIVMSG @#board :secret for us")
+        mia = network.client("spark-mia", "#mine")
+        mia.send("MODE #mine +s")
+        network.clock.advance(20)
+        for number, old in enumerate(("#board", "#mine"), 7):
+            network.ircd.record.add_remote(
+                EventRecord(
+                    *(f"x{number}", at, "RENAME", old, "thor-x!x@thor", None, ""),
+                    params=("#lobby",),
+                    origin="thor",
+                    seq=number,
+                )
+            )
+        network.flush()
+        # As if the other host had said that the channel is as old as it likes.
+        mia.send("JOIN #lobby", "MODE #lobby +s")
+        mia.session.user.channels[fold("#lobby")].created_at = 0.0
+        mia.send("PRIVMSG #lobby :mine")
+        mia.lines()
+        mia.send("HISTORY RECENT #lobby 9", "HISTORY RECENT @#lobby 9", "HISTORY SEARCH * :secret")
+        mia.send("HISTORY SEARCH #lobby :secret", "URLS", "URLS #lobby", "CHATHISTORY LATEST #lobby * 9")
+        told = "\n".join(mia.lines())
+        assert "secret" not in told
+        assert "example.org" not in told
+        assert "mine" in told
+
+
+def test_members_of_a_channel_that_another_host_renamed_read_on(network: Network):
+    ori = network.client("spark-ori", "#ops")
+    ori.send("MODE #ops +s", "PRIVMSG #ops :before")
+    network.ircd.record.add_remote(
+        EventRecord(
+            "x7",
+            network.clock(),
+            "RENAME",
+            "#ops",
+            "thor-x!x@thor",
+            None,
+            params=("#new",),
+            origin="thor",
+            seq=7,
+        )
+    )
+    network.flush()
+    ori.send("JOIN #new", "MODE #new +s", "PRIVMSG #new :after")
+    assert texts(ori, "HISTORY RECENT #new 5") == ["before", "after"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.network import Network
 
-from culture.ircd.skills import Happening, Skills
+from culture.ircd.skills import EventRecord, Skills
 from culture.skills.logfiles import file_name
 from culture.skills.logger import Logger
 
@@ -121,8 +121,8 @@ def test_what_was_redacted_goes_when_its_file_can_be_written(logs: Path, tmp_pat
     file = logs / "#ops" / "1970-01-01.log"
     in_the_way = logs / "#ops" / ".1970-01-01.log.part"
     in_the_way.mkdir()
-    said = Happening("m1", 0.0, "PRIVMSG", "#ops", "ori!o@h", None, "oops")
-    redaction = Happening("m2", 1.0, "REDACT", "#ops", "bo!b@h", None, params=("m1",))
+    said = EventRecord("m1", 0.0, "PRIVMSG", "#ops", "ori!o@h", None, "oops")
+    redaction = EventRecord("m2", 1.0, "REDACT", "#ops", "bo!b@h", None, params=("m1",))
     logger.observe([said, redaction])
     logger.flush()
     assert file.read_text() == "00:00:00 <ori> oops\n"
@@ -140,7 +140,7 @@ def test_what_was_redacted_goes_when_its_file_can_be_written(logs: Path, tmp_pat
 
 
 def test_nobody_redacts_what_was_said_elsewhere(logs: Path, logger: Logger):
-    said = Happening("m1", 0.0, "PRIVMSG", "#ops", "ori!o@h", None, "fine")
-    logger.observe([said, Happening("m2", 1.0, "REDACT", "#other", "bo!b@h", None, params=("m1",))])
+    said = EventRecord("m1", 0.0, "PRIVMSG", "#ops", "ori!o@h", None, "fine")
+    logger.observe([said, EventRecord("m2", 1.0, "REDACT", "#other", "bo!b@h", None, params=("m1",))])
     logger.flush()
     assert (logs / "#ops" / "1970-01-01.log").read_text() == "00:00:00 <ori> fine\n"

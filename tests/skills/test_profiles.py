@@ -9,11 +9,11 @@ from support.accounts import accounts_in, logged_in
 from support.network import Client, Network
 
 from culture.ircd.skills import Skills
-from culture.net.authenticator import StoredAccounts
+from culture.net.auth.accounts import StoredAccounts
 from culture.skills.profiles import ProfilesSkill
 from culture.store.accounts import Accounts
 
-CAPS = "sasl draft/metadata-2 draft/read-marker batch"
+CAPS = "sasl draft/metadata-3 draft/read-marker batch"
 READ = "timestamp=1970-01-10T05:43:39.120Z"
 EARLIER = "timestamp=1970-01-09T05:43:39.120Z"
 
@@ -39,7 +39,7 @@ def log_in(network: Network, nick: str) -> Client:
 
 def test_an_account_has_what_it_read_and_published_after_a_restart(accounts: Accounts, tmp_path: Path):
     with started(accounts, tmp_path) as network:
-        ori = log_in(network, "spark-ori")
+        ori = log_in(network, "spark-first")
         ori.send(f"MARKREAD #Ops {READ}", "METADATA * SET url :https://example.org", "METADATA * SET a :b")
         ori.send("METADATA * SET a")
     with started(accounts, tmp_path) as network:
@@ -53,7 +53,7 @@ def test_an_account_has_what_it_read_and_published_after_a_restart(accounts: Acc
 
 def test_a_marker_goes_with_a_channel_that_is_renamed(accounts: Accounts, tmp_path: Path):
     with started(accounts, tmp_path) as network:
-        ori = log_in(network, "spark-ori")
+        ori = log_in(network, "spark-first")
         ori.send(f"MARKREAD #dev {EARLIER}", f"MARKREAD #Ops {READ}", "RENAME #ops #Dev", "RENAME #dev #new")
         ori.send("RENAME #new #ops")
     with started(accounts, tmp_path) as network:

@@ -7,12 +7,12 @@ import pytest
 from support.history import Remembering, remembering
 from support.network import Client, Network
 
-from culture.ircd.skills import Happening, NotRecordedError, Skill, Skills
+from culture.ircd.skills import EventRecord, NotRecordedError, Skill, Skills
 from culture.skills.history.skill import History
 from culture.skills.logger import Logger
 from culture.skills.urlindex import UrlIndex
 from culture.store.history.archive import Archive
-from culture.store.history.keeping import export
+from culture.store.history.maintenance import export
 
 CAPS = "draft/message-redaction message-tags echo-message"
 
@@ -248,7 +248,7 @@ class Full(Skill):
     records = frozenset({"REDACT"})
     is_full = True
 
-    def commit(self, happened: Sequence[Happening]) -> None:
+    def commit(self, happened: Sequence[EventRecord]) -> None:
         if happened and self.is_full:
             raise NotRecordedError("the disk is full")
 

@@ -13,8 +13,8 @@ from culture.skills.history.minilm import WIDTH, MiniLm, find_model
 from culture.skills.history.semantic import Encoder, Semantic
 from culture.skills.history.skill import History
 from culture.store.history.archive import Archive
-from culture.store.history.keeping import opened
-from culture.store.history.pruning import Rule, prune
+from culture.store.history.maintenance import opened
+from culture.store.history.pruning import RetentionRule, prune
 
 # What was said, and a question about it in other words.
 NEEDS_NUMPY = "culture[semantic] is not installed"
@@ -166,7 +166,7 @@ def test_what_is_said_after_the_newest_were_pruned_has_a_vector_of_its_own(netwo
     index(network)
     network.clock.advance(86400)
     with opened(network.history.archive.directory) as connection:
-        prune(connection, Rule(keep_days=1), {}, network.clock() + 1, lambda: None)
+        prune(connection, RetentionRule(keep_days=1), {}, network.clock() + 1, lambda: None)
     ori.send("PRIVMSG #ops :the train was late", "PRIVMSG #ops :it rains")
     assert index(network) == 2
     assert network.history.semantic is not None

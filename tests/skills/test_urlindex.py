@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from support.network import Client, Network
 
+from culture.config.skills import HistoryConfig
 from culture.ircd.skills import Skills
 from culture.skills.urlindex import UrlIndex, find_urls
 
@@ -85,3 +86,17 @@ def test_what_may_not_be_read_is_not_told(network: Network):
         assert len(urls(ori, "URLS #ops")) == 2
         ori.send(f"MODE #ops -{modes}")
     assert urls(bo, "URLS #ops") == ["https://example.org/open"]
+
+
+def test_where_history_is_for_members_so_are_links(tmp_path: Path):
+    skills = Skills([UrlIndex(tmp_path)])
+    network = Network(skills=skills, history=HistoryConfig(readable="members"))
+    ori, bo = network.client("spark-ori", "#ops"), network.client("spark-bo")
+    ori.send("PRIVMSG #ops :https://example.org/")
+    assert urls(bo, "URLS") == urls(bo, "URLS #ops") == urls(bo, "URLS :example") == []
+    assert urls(ori, "URLS") == urls(ori, "URLS #ops") == ["https://example.org/"]
+    ori.send("PART #ops")
+    assert urls(ori, "URLS") == urls(bo, "URLS #ops") == []
+    bo.send("JOIN #ops")
+    assert urls(bo, "URLS") == ["https://example.org/"]
+    skills.close()

@@ -8,18 +8,18 @@ import pytest
 
 from culture.errors import UnavailableError
 from culture.store.agent.file import FILE, AgentFile
-from culture.store.agent.hearing import OWN_MESSAGES, Mark
-from culture.store.agent.queue import MOST_AT_ONCE, Question, State
+from culture.store.agent.queue import MOST_AT_ONCE, QueuedMessage, QueueState
+from culture.store.agent.read_marks import OWN_MESSAGES, Mark
 from culture.store.agent.spending import Spent, Use
 
 
 def question(
     msgid: str, sender: str = "spark-ori", channel: str | None = "#ops", said_ms: int = 0
-) -> Question:
-    return Question(msgid, "mention", sender, channel, f"text of {msgid}", said_ms)
+) -> QueuedMessage:
+    return QueuedMessage(msgid, "mention", sender, channel, f"text of {msgid}", said_ms)
 
 
-def ask(file: AgentFile, *questions: Question) -> list[bool]:
+def ask(file: AgentFile, *questions: QueuedMessage) -> list[bool]:
     with file.at_once():
         return [file.queue.add(each, now_ms=0) for each in questions]
 
@@ -59,7 +59,7 @@ def test_a_message_is_taken_once(file):
     assert ask(file, question("m1"), question("m1")) == [True, False]
     inject(file)
     with file.at_once():
-        file.queue.answer_all(0)
+        file.queue.end_all(QueueState.ANSWERED, 0)
 
     assert ask(file, question("m1")) == [False]
     assert states(file) == {"m1": "answered"}
@@ -117,7 +117,7 @@ def test_one_message_answers_one_of_those_that_were_taken_together(file):
         file.queue.answer_one("#ops", 0)
     assert states(file) == {"m1": "answered", "m2": "injected"}
     with file.at_once():
-        file.queue.answer_all(0)
+        file.queue.end_all(QueueState.ANSWERED, 0)
     assert states(file) == {"m1": "answered", "m2": "answered"}
 
 
@@ -152,10 +152,10 @@ def test_what_is_too_old_is_given_up_with_a_reason(file):
         file.queue.give_up(file.queue.waiting_since(2000), "too old", 0)
 
     assert [(entry.state, entry.note) for entry in file.queue.last(10)] == [
-        (State.EXPIRED, "too old"),
-        (State.QUEUED, ""),
+        (QueueState.EXPIRED, "too old"),
+        (QueueState.QUEUED, ""),
     ]
-    assert file.queue.count(State.QUEUED) == 1
+    assert file.queue.count(QueueState.QUEUED) == 1
 
 
 def test_who_waits_behind_too_many_is_known(file):
@@ -169,7 +169,7 @@ def test_what_is_done_is_forgotten_after_a_while_and_what_waits_is_not(file):
     ask(file, question("m1"), question("m2", channel=None))
     inject(file)
     with file.at_once():
-        file.queue.answer_all(now_ms=1000)
+        file.queue.end_all(QueueState.ANSWERED, now_ms=1000)
         file.queue.forget(before_ms=1001)
 
     assert states(file) == {"m2": "queued"}

@@ -10,6 +10,7 @@ import pytest
 
 from culture.errors import TemporaryError, UnavailableError
 from culture.names import fold
+from culture.protocol.parties import parse_party
 from culture.store.database import MIGRATIONS, prepare, reading, transaction
 from culture.store.history import journal
 from culture.store.history.archive import FILE, Archive
@@ -31,7 +32,7 @@ DEADLINE_S = 20.0
 def said(number: int, text: str | None = None, channel: str = "#ops") -> tuple[object, ...]:
     text = f"text {number}" if text is None else text
     head = (f"m{number}", 1000.0 + number, "PRIVMSG", channel, "ori!o@h", None, text)
-    return (*head, {}, True, None, (), (), "", number + 1, "", False, "*")
+    return (*head, {}, True, None, (), (), "", number + 1, "", False, "*", "")
 
 
 def rows(archive: Archive, channel: str = "#ops", most: int = 100_000) -> list[Recorded]:
@@ -72,9 +73,33 @@ def test_the_nick_that_an_end_had_is_known_after_an_upgrade(tmp_path: Path):
         )
     archive = Archive(tmp_path)
     with archive.reading() as connection:
-        (talk,) = conversations(connection, ["account:ori"])
+        (talk,) = conversations(connection, [parse_party("account:ori")])
         assert was_called(connection, talk, fold(r"Bo[~]\x"))
         assert not was_called(connection, talk, fold("ori"))
+    archive.close()
+
+
+def test_direct_messages_of_an_earlier_version_are_read_by_accounts_and_by_no_nick(tmp_path: Path):
+    prepare_old(tmp_path, 7)
+    event = "INSERT INTO events VALUES (?, 1, ?, ?, 1, ?, 'PRIVMSG', ?, 0, 0, ?, ?, NULL, NULL, NULL, 0)"
+    with transaction(tmp_path / FILE) as database:
+        database.execute("INSERT INTO origins VALUES (1, '')")
+        database.executemany(
+            "INSERT INTO sources VALUES (?, ?, ?)", [(1, "ori!o@h", "ori"), (2, "bo!b@h", "")]
+        )
+        database.execute("INSERT INTO places VALUES (1, 'account:ori nick:bo', '')")
+        database.executemany("INSERT INTO ends VALUES (?, 1, ?)", [("account:ori", "ori"), ("nick:bo", "bo")])
+        database.executemany(event, [(1, 1000, "m1", 1, 1, "bo", "one"), (2, 2000, "m2", 2, 2, "ori", "two")])
+    archive = Archive(tmp_path)
+    ori, bo = parse_party("account:ori"), parse_party("nick:bo")
+    new = said(9)
+    archive.append([(*new[:9], (ori, parse_party("session:5f0c")), *new[10:-1], "")])
+    with archive.reading() as connection:
+        old, *others = conversations(connection, [ori])
+        assert (old.other, len(others)) == (bo, 1)
+        rows = window(connection, [View(old.place, [ALWAYS])], BEGINNING, END, 9, ("PRIVMSG",), latest=False)
+        assert [(row.text, row.author) for row in rows] == [("one", ori), ("two", bo)]
+    assert not bo.can_be_proved
     archive.close()
 
 
@@ -134,7 +159,7 @@ def test_what_no_row_can_hold_is_reported_and_stepped_over(tmp_path: Path, numbe
     middle[11] = number.get("seq", 2)
     archive.append([said(0), ("m1", number.get("at", 1.0), *middle), said(2)])
     assert texts(archive) == ["text 0", "text 2"]
-    assert reported == [f"lines of '{tmp_path}/journal-*' that cannot be read: 1"]
+    assert reported == [f"unreadable lines in '{tmp_path}/journal-*': 1"]
     archive.close()
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from culture.errors import NotAllowedError, UnavailableError
+from culture.protocol.parties import Party, parse_party
 from culture.store.history import journal
-from culture.store.history.journal import Happened, Journal, Position, decode, encode
+from culture.store.history.journal import EventFields, Journal, Position, decode, encode
 
 BEGINNING = Position(0, 0)
 
@@ -18,14 +19,15 @@ def said(
     account: str | None = None,
     tags: dict[str, str] | None = None,
     public: bool = True,
-    ends: tuple[str, str] | None = None,
+    ends: tuple[Party, Party] | None = None,
     channels: tuple[tuple[str, bool], ...] = (),
     params: tuple[str, ...] = (),
     origin: str = "",
     seq: int = 3,
-) -> Happened:
+    session_id: str = "",
+) -> EventFields:
     head = (f"m{number}", 1000.5, "PRIVMSG", "#ops", "ori!o@h", account, text, tags or {})
-    return (*head, public, ends, channels, params, origin, seq, "", False, "*")
+    return (*head, public, ends, channels, params, origin, seq, "", False, "*", session_id)
 
 
 def texts(of: Journal) -> list[str]:
@@ -38,18 +40,25 @@ def test_what_is_written_is_read_as_it_was():
         account="ori",
         tags={"+x": "1"},
         public=False,
-        ends=("account:ori", "nick:bo"),
+        ends=(parse_party("account:ori"), parse_party("session:5f0c@thor")),
         channels=(("#a", True),),
         params=("bo",),
     )
-    data = encode([everything, said("x", origin="thor", seq=7)])
+    data = encode([everything, said("x", origin="thor", seq=7, session_id="5f0c")])
     first, second = (decode(line) for line in data.splitlines())
     assert first.text == "one\ntwo\tthree ✓"
     assert (first.seq, first.at_ms, first.account, first.is_public) == (3, 1000500, "ori", False)
-    assert first.ends == ("account:ori", "nick:bo")
+    assert [end.text for end in first.ends or ()] == ["account:ori", "session:5f0c@thor"]
     assert (first.tags, first.params) == ({"+x": "1"}, ["bo"])
     assert first.channels == [["#a", True]]
     assert (second.origin, second.seq) == ("thor", 7)
+    assert (second.ends, second.author.text) == (None, "session:5f0c@thor")
+
+
+def test_a_line_of_an_earlier_version_is_read_without_a_session():
+    entry = decode(b"7 thor\tm7\t1000\tPRIVMSG\tbo\tori!o@h\t\t-\tnick:ori\taccount:bo\t\thello")
+    assert (entry.seq, entry.origin, entry.session_id, entry.author.text) == (7, "thor", "", "nick:ori")
+    assert [end.text for end in entry.ends or ()] == ["nick:ori", "account:bo"]
 
 
 def test_a_line_that_was_begun_and_not_ended_is_taken_back(tmp_path: Path):

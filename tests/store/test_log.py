@@ -6,7 +6,8 @@ import sqlite3
 from pathlib import Path
 
 from culture.names import Folded, fold
-from culture.protocol.happening import GENERATION_SHIFT, GENERATIONS, MADE_TAG, Happening
+from culture.protocol.event_record import GENERATION_SHIFT, GENERATIONS, MADE_TAG, EventRecord
+from culture.protocol.parties import parse_party
 from culture.store.database import MIGRATIONS, prepare
 from culture.store.history.archive import Archive
 from culture.store.history.log import read_log
@@ -23,19 +24,21 @@ from culture.store.history.reading import (
 )
 from culture.store.history.search import find, parse_query
 
+ENDS = (parse_party("account:ori@thor"), parse_party("account:kit"))
+
 
 def number(generation: int, counter: int) -> int:
     return generation << GENERATION_SHIFT | counter
 
 
-def said(seq: int, target: str = "#ops", text: str = "", origin: str = "thor", **rest: object) -> Happening:
-    happening = Happening(
+def said(seq: int, target: str = "#ops", text: str = "", origin: str = "thor", **rest: object) -> EventRecord:
+    happening = EventRecord(
         f"m{origin}{seq:x}", 1000.0 + seq % 1000 / 1000, "PRIVMSG", target, "thor-ori!o@h", "ori", text
     )
     return happening._replace(origin=origin, seq=seq, **rest)
 
 
-def log(archive: Archive, origin: str = "thor", most: int = 100, **which: object) -> list[Happening]:
+def log(archive: Archive, origin: str = "thor", most: int = 100, **which: object) -> list[EventRecord]:
     after = which.pop("after", {})
     with archive.reading() as connection:
         return read_log(connection, origin, after, most, **which)
@@ -71,9 +74,9 @@ def test_it_goes_on_behind_what_somebody_has_of_each_generation(tmp_path: Path):
 
 def test_what_crosses_no_link_is_not_in_it(tmp_path: Path):
     archive = Archive(tmp_path)
-    ends = ("account:ori", "nick:spark-bo")
+    ends = (parse_party("account:ori@thor"), parse_party("account:bo"))
     direct = said(2, "spark-bo", ends=ends, to="spark")
-    archive.append([said(1), direct, said(3, is_local=True), said(4, "thor-kit", ends=("a", "b")), said(5)])
+    archive.append([said(1), direct, said(3, is_local=True), said(4, "thor-kit", ends=ENDS), said(5)])
     assert [each.seq for each in log(archive)] == [1, 5]
     assert log(archive, to="spark") == [direct]
     assert log(archive, to="orin") == []
@@ -113,10 +116,60 @@ def test_what_was_said_may_come_after_it_was_taken_back_on_another_host(tmp_path
     archive.close()
 
 
+def test_a_host_takes_back_direct_messages_of_its_own_users_alone(tmp_path: Path):
+    archive = Archive(tmp_path)
+    mine, theirs = (
+        said(1, "thor-ori", "mine", origin="", ends=ENDS[::-1]),
+        said(1, "kit", "theirs", ends=ENDS),
+    )
+    archive.append([mine._replace(id="m1", to="thor"), theirs._replace(id="m2", to="spark")])
+    for number, msgid in enumerate(("m1", "m2", "m3"), 2):
+        archive.append([said(number, "kit", command="REDACT", params=(msgid,), to="spark", ends=ENDS)])
+    archive.catch_up()
+    archive.append([mine._replace(id="m3", to="thor", text="mine too", seq=2)])
+    with archive.reading() as connection:
+        rows = connection.execute(
+            "SELECT text FROM events WHERE command = 'PRIVMSG' ORDER BY text"
+        ).fetchall()
+    assert rows == [("",), ("mine",), ("mine too",)]
+    archive.close()
+
+
 def test_a_renamed_channel_is_told_by_both_names(tmp_path: Path):
     archive = Archive(tmp_path)
     archive.append([said(1, "#a"), said(2, "#a", command="RENAME", params=("#b",))])
     assert [(each.target, each.params) for each in log(archive)] == [("#b", ()), ("#a", ("#b",))]
+    archive.close()
+
+
+def test_what_was_said_under_another_name_is_not_told_where_only_the_new_name_is_allowed(tmp_path: Path):
+    archive = Archive(tmp_path)
+    archive.append(
+        [
+            said(1, "#secret", "the plan"),
+            said(2, "@#secret", "for operators"),
+            said(3, "#secret", command="RENAME", params=("#open",)),
+            said(4, "#open", "hello"),
+            said(5, "@#open", "operators again"),
+        ]
+    )
+
+    def texts(*channels: str) -> list[str]:
+        found = log(archive, channels=frozenset(map(fold, channels)))
+        return [each.text for each in found if each.command == "PRIVMSG"]
+
+    assert texts("#open") == ["hello", "operators again"]
+    assert texts("#secret") == []
+    assert texts("#open", "#secret") == ["the plan", "for operators", "hello", "operators again"]
+    archive.append(
+        [
+            said(6, "#open", command="RENAME", params=("#closed",)),
+            said(7, "#closed", "behind doors"),
+            said(8, "#closed", command="RENAME", params=("#Open",)),
+            said(9, "#open", "open again"),
+        ]
+    )
+    assert texts("#open") == ["hello", "operators again", "open again"]
     archive.close()
 
 
@@ -134,7 +187,7 @@ def test_what_comes_twice_is_filed_once(tmp_path: Path):
 
 def test_what_is_held_is_known_after_a_crash_filed_or_not(tmp_path: Path):
     crashed = Archive(tmp_path)
-    crashed.append([said(number(7, 5)), said(number(7, 9), to="spark", ends=("a", "b"))])
+    crashed.append([said(number(7, 5)), said(number(7, 9), to="spark", ends=ENDS)])
     crashed.catch_up()
     crashed.append([said(number(8, 1)), said(number(7, 6)), said(3, origin="")])
     os.close(crashed.journal._lock)
@@ -178,17 +231,22 @@ def test_somebody_is_in_each_life_of_a_channel_from_their_first_coming_on_whiche
         *(said(at, command="JOIN", account="bo", tags=made) for at in (50, 700, 800)),
         *(said(850, command="JOIN"), said(860, command="JOIN")),
     ]
-    archive.append([join if join.account == "bo" else join._replace(account=None) for join in joins])
+    archive.append(
+        [
+            join if join.account == "bo" else join._replace(account=None, session_id="5f0c", origin="thor")
+            for join in joins
+        ]
+    )
     with archive.reading() as connection:
-        nick = f"nick:{fold(joins[0].source.partition('!')[0])}"
-        assert seated(connection, 1, [nick]) == [(1000850, LAST), (1000100, 1000699)]
-        assert seated(connection, 1, ["account:bo@thor"]) == [
+        guest = parse_party("session:5f0c@thor")
+        assert seated(connection, 1, [guest]) == [(1000850, LAST), (1000100, 1000699)]
+        assert seated(connection, 1, [parse_party("account:bo@thor")]) == [
             (1000800, LAST),
             (1000700, 1000799),
             (1000050, 1000699),
         ]
-        assert seated(connection, 1, ["nick:nobody"]) == []
-        (seats,) = connection.execute("SELECT count(*) FROM seats WHERE end = ?", (nick,)).fetchone()
+        assert seated(connection, 1, [parse_party("session:none")]) == []
+        (seats,) = connection.execute("SELECT count(*) FROM seats WHERE end = ?", (guest.text,)).fetchone()
         assert seats == 3
     archive.close()
 
@@ -204,7 +262,7 @@ def test_an_account_of_another_host_is_not_the_one_of_the_same_name_here(tmp_pat
 
 def test_it_is_found_by_index(tmp_path: Path):
     archive = Archive(tmp_path)
-    archive.append([said(1), said(2, to="spark", ends=("a", "b"))])
+    archive.append([said(1), said(2, to="spark", ends=ENDS)])
     plans: list[str] = []
     with archive.reading() as connection:
         connection.set_trace_callback(plans.append)
@@ -213,10 +271,11 @@ def test_it_is_found_by_index(tmp_path: Path):
         read_log(connection, "thor", {}, 10, channels=frozenset({Folded("#ops")}))
         connection.set_trace_callback(None)
         queries = [plan for plan in plans if "FROM events" in plan]
-        told = [connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchone()[3] for query in queries]
+        steps = [[row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}")] for query in queries]
     by_number = "SEARCH events USING INDEX events_by_number (origin=? AND seq>? AND seq<?)"
     to_host = "SEARCH events USING INDEX events_to_hosts (origin=? AND to_host=? AND seq>? AND seq<?)"
-    assert told == [by_number, to_host, by_number]
+    renames = "SEARCH events USING INDEX renames (place=?)"
+    assert [steps[0][0], steps[1][0], steps[2][1], steps[3][0]] == [by_number, to_host, renames, by_number]
     archive.close()
 
 

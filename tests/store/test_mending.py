@@ -7,22 +7,22 @@ from pathlib import Path
 import pytest
 
 from culture.errors import UnavailableError, UsageError
-from culture.protocol.happening import Happening
+from culture.protocol.event_record import EventRecord
 from culture.store.history import archive as archive_module
 from culture.store.history.archive import FILE, Archive
+from culture.store.history.index_repair import begin_index_anew
 from culture.store.history.indexing import index
-from culture.store.history.keeping import backup, check, opened, reindex, restore
-from culture.store.history.mending import begin_index_anew
+from culture.store.history.maintenance import backup, check, opened, reindex, restore
 
 MANY = 3000
 DEADLINE_S = 20.0
+# The record of the parts that the index has: it says that there are none.
 FORGET_SEGMENTS = "UPDATE words_data SET block = zeroblob(7) WHERE id = 10"
-"""The record of the parts that the index has: it says that there are none."""
 
 
-def said(number: int, command: str = "PRIVMSG", about: tuple[str, ...] = ()) -> Happening:
+def said(number: int, command: str = "PRIVMSG", about: tuple[str, ...] = ()) -> EventRecord:
     text = f"text {number}"
-    return Happening(
+    return EventRecord(
         f"m{number}", 1000.0 + number, command, "#ops", "ori!o@h", None, text, params=about, seq=number + 1
     )
 
@@ -77,7 +77,7 @@ def test_a_search_that_finds_the_index_damaged_has_it_made_anew(directory: Path)
     archive = Archive(directory, report=reports.append)
     with pytest.raises(UnavailableError, match="cannot"):
         found(archive)
-    assert reports == [f"the index of words in '{directory / FILE}' was damaged, and is made anew"]
+    assert reports == [f"the full-text index in '{directory / FILE}' was damaged and is being rebuilt"]
     archive.index_for(DEADLINE_S)
     assert (events(archive), found(archive)) == (MANY, MANY)
     archive.close()
@@ -171,7 +171,7 @@ def test_a_mending_that_was_cut_short_is_ended_by_the_next(directory: Path):
     with opened(directory) as connection:
         begin_index_anew(connection)
     *_, how = check(directory)
-    assert "'culturectl history reindex' mends" in how
+    assert "'culturectl history reindex' repairs" in how
     reindex(directory)
     assert check(directory) == []
 
@@ -186,7 +186,7 @@ def test_where_more_than_the_index_is_damaged_it_is_set_aside(directory: Path):
     archive.close()
     (aside,) = directory.glob("history.db.damaged-*")
     aside.replace(directory / FILE)
-    with pytest.raises(UnavailableError, match="damaged than its index of words"):
+    with pytest.raises(UnavailableError, match="damaged than its full-text index"):
         reindex(directory)
 
 
@@ -209,9 +209,9 @@ def test_a_check_says_what_is_wrong_with_the_index_and_how_it_is_mended(
 ):
     spoil(directory, change)
     flaw, how = check(directory)
-    assert flaw.startswith("history.db: the index of words ")
+    assert flaw.startswith("history.db: the full-text index ")
     assert told in flaw
-    assert how == "history.db: messages are whole; 'culturectl history reindex' mends the rest"
+    assert how == "history.db: messages are intact; 'culturectl history reindex' repairs the rest"
 
 
 def test_an_index_is_made_anew_while_a_server_uses_it(directory: Path):

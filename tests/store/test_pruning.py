@@ -7,8 +7,8 @@ import pytest
 
 from culture.names import fold
 from culture.store.history.archive import Archive
-from culture.store.history.keeping import opened
-from culture.store.history.pruning import Rule, prune
+from culture.store.history.maintenance import opened
+from culture.store.history.pruning import RetentionRule, prune
 
 DAY_S = 86400
 
@@ -16,7 +16,7 @@ DAY_S = 86400
 def happened(number: int, command: str, channel: str, text: str, *params: str) -> tuple[object, ...]:
     """One a day."""
     head = (f"m{number}", number * DAY_S, command, channel, "ori!o@h", None, text)
-    return (*head, {}, True, None, (), params, "", number, "", False, "*")
+    return (*head, {}, True, None, (), params, "", number, "", False, "*", "")
 
 
 def found(archive: Archive, word: str) -> list[str]:
@@ -37,7 +37,16 @@ def pruned(request: pytest.FixtureRequest, tmp_path: Path) -> Archive:
     archive.catch_up()
     see_to(archive)
     with opened(tmp_path) as connection:
-        assert prune(connection, Rule(keep_days=1), {fold("#keep"): Rule()}, 30 * DAY_S, lambda: None) == 18
+        assert (
+            prune(
+                connection,
+                RetentionRule(keep_days=1),
+                {fold("#keep"): RetentionRule()},
+                30 * DAY_S,
+                lambda: None,
+            )
+            == 18
+        )
     return archive
 
 
@@ -59,7 +68,7 @@ def test_what_is_said_after_the_newest_were_pruned_can_be_redacted(pruned: Archi
 
 def test_no_number_is_given_twice_also_by_the_next_process(pruned: Archive):
     with opened(pruned.directory) as connection:
-        assert prune(connection, Rule(keep_days=1), {}, 30 * DAY_S, lambda: None) == 1
+        assert prune(connection, RetentionRule(keep_days=1), {}, 30 * DAY_S, lambda: None) == 1
     pruned.close()
     again = Archive(pruned.directory)
     again.append([happened(31, "PRIVMSG", "#ops", "a new decision")])
@@ -67,6 +76,6 @@ def test_no_number_is_given_twice_also_by_the_next_process(pruned: Archive):
     with again.reading() as connection:
         assert connection.execute("SELECT id FROM events").fetchall() == [(20,)]
     with opened(again.directory) as connection:
-        assert prune(connection, Rule(keep_days=1), {}, 60 * DAY_S, lambda: None) == 1
+        assert prune(connection, RetentionRule(keep_days=1), {}, 60 * DAY_S, lambda: None) == 1
     assert found(again, "decision") == []
     again.close()

@@ -23,6 +23,8 @@ class Row:
     env: Callable[[str, Path], Mapping[str, str]] = lambda url, home: {}
     # Whether its program is one of scripts/clis; the tests of such a row are slow.
     is_installed: bool = True
+    # `key_variable` in agents.yaml, where the backend's own is not what it reads.
+    key_variable: str = ""
     # What it cannot do by its nature, in the words of `needs`: each is a sentence of docs/howto/backends.md.
     lacks: frozenset[str] = field(default_factory=frozenset)
     # A prompt as it was sent, out of what the backend made of it.
@@ -89,7 +91,7 @@ ROWS: dict[str, Row] = {
 # The same driver with other agents: they are too slow to go through all of it.
 OPENCODE = Row("acp", ("opencode",), env=_opencode, said=_by_acp)
 CLINE = Row("acp", ("cline",), env=_cline, said=_by_acp)
-CODEX_ACP = Row("acp", ("codex-acp",), env=_codex_acp, said=_by_acp)
+CODEX_ACP = Row("acp", ("codex-acp",), env=_codex_acp, key_variable="OPENAI_API_KEY", said=_by_acp)
 
 
 def installed() -> str:

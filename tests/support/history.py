@@ -11,9 +11,9 @@ from support.network import Network
 
 
 class Remembering(Network):
-    def __init__(self, history: History, *others: Skill, **config: object) -> None:
-        super().__init__(skills=Skills([history, *others]), **config)
-        self.history = history
+    def __init__(self, skill: History, *others: Skill, **config: object) -> None:
+        super().__init__(skills=Skills([skill, *others]), **config)
+        self.history = skill
 
 
 @contextlib.contextmanager

@@ -3,14 +3,14 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from culture.ircd.bans import MaskList
-from culture.ircd.channel import Channel
-from culture.ircd.links import Linked
-from culture.ircd.mesh.host import MeshHost
+from culture.ircd.model.ban_lists import MaskList
+from culture.ircd.model.channel import Channel
+from culture.ircd.model.user import User
+from culture.ircd.replication.host_adapter import MeshHost
+from culture.ircd.replication.links import ReachableHost
 from culture.ircd.session import Session
-from culture.ircd.user import User
 from culture.names import Folded
-from culture.protocol.happening import Happening
+from culture.protocol.event_record import EventRecord
 from culture.protocol.line import Line
 from support.network import Client, Network
 
@@ -23,7 +23,7 @@ class Host:
         self.network = Network(name=name, **config)
         self.ircd = self.network.ircd
         self.mesh = MeshHost(self.ircd)
-        self.unsent: dict[str, deque[Happening]] = {}
+        self.unsent: dict[str, deque[EventRecord]] = {}
         self.introductions: list[tuple[Session, str]] = []
         self.asked: list[tuple[str, ...]] = []
         self.refusal = ""
@@ -41,7 +41,10 @@ class Host:
     def ended(self, session: Session, reason: str) -> None:
         self.asked.append(("ended", reason))
 
-    def committed(self, happened: Sequence[Happening]) -> None:
+    def proved(self, happened: Sequence[EventRecord]) -> Sequence[EventRecord]:
+        return happened
+
+    def committed(self, happened: Sequence[EventRecord]) -> None:
         own = [each._replace(origin=self.name) for each in happened if not each.origin]
         for to, waiting in self.unsent.items():
             waiting += [each for each in own if each.to in ("", to)]
@@ -49,8 +52,8 @@ class Host:
     def failed(self) -> None:
         self.asked.append(("failed",))
 
-    def hosts(self) -> list[Linked]:
-        return [Linked(name, self.name, 1, f"{name} of the lab") for name in sorted(self.unsent)]
+    def hosts(self) -> list[ReachableHost]:
+        return [ReachableHost(name, self.name, 1, f"{name} of the lab") for name in sorted(self.unsent)]
 
     def takes_direct(self, name: str) -> bool:
         return self.direct
@@ -114,13 +117,13 @@ class Mesh:
         host = self.hosts[one]
         host.network.flush()
         host.unsent[other] = deque()
-        self.hosts[other].mesh.take_snapshot(one, host.mesh.snapshot(one, channels))
+        self.hosts[other].mesh.apply_snapshot(one, host.mesh.snapshot(one, channels))
 
     def cut(self, one: str, other: str) -> None:
         """Neither hears of the other any more, nor what was on its way, and both know."""
         for here, there in ((one, other), (other, one)):
             del self.hosts[here].unsent[there]
-            self.hosts[here].mesh.lost([there], (here, there))
+            self.hosts[here].mesh.remove_users_of([there], (here, there))
 
     def heal(self, one: str, other: str) -> None:
         self.connect(one, other)
@@ -138,7 +141,7 @@ class Mesh:
         self.hosts[one].network.flush()
         waiting = self.hosts[one].unsent.get(other, deque())
         for _ in range(len(waiting) if most is None else min(most, len(waiting))):
-            self.hosts[other].mesh.take(waiting.popleft(), is_replayed=False)
+            self.hosts[other].mesh.apply_event(waiting.popleft(), is_replayed=False)
 
     def settle(self) -> None:
         """Everything arrives."""

@@ -1,6 +1,7 @@
 """A plain IRC connection for tests: real sockets, lines in and out, every wait with a deadline."""
 
 import asyncio
+import base64
 import contextlib
 import socket
 from collections.abc import AsyncIterator
@@ -41,18 +42,35 @@ class Plain:
             await self.writer.wait_closed()
 
 
+async def log_in(client: Plain, account: str, password: str) -> None:
+    """Log in to an account by SASL, before or after registration."""
+    secret = base64.b64encode(f"\0{account}\0{password}".encode()).decode()
+    client.send("CAP REQ :sasl", "AUTHENTICATE PLAIN", f"AUTHENTICATE {secret}")
+    await client.until(" 903 ")
+
+
 @contextlib.asynccontextmanager
 async def connected(
-    where: int | socket.socket, nick: str, *channels: str, caps: str = ""
+    where: int | socket.socket,
+    nick: str,
+    *channels: str,
+    caps: str = "",
+    account: str = "",
+    password: str = "",
 ) -> AsyncIterator[Plain]:
-    """A registered client that is in its channels, over a port of this machine or an open connection."""
+    """A registered client that is in its channels, over a port of this machine or an open connection.
+
+    With an account it logs in first, as it has to if its nick belongs to that account.
+    """
     place = {"sock": where} if isinstance(where, socket.socket) else {"host": "127.0.0.1", "port": where}
     plain = Plain(*await asyncio.open_connection(**place))
     try:
         if caps:
             plain.send(f"CAP REQ :{caps}")
+        if account:
+            await log_in(plain, account, password)
         plain.send(f"NICK {nick}", f"USER {nick.rpartition('-')[2]} 0 * :{nick}")
-        if caps:
+        if caps or account:
             plain.send("CAP END")
         await plain.until(" 001 ")
         for channel in channels:

@@ -10,11 +10,18 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from culture.store.history.keeping import backup
+from culture.store.history.maintenance import backup
 from support.manager import Manager, managed
 
 DEADLINE_S = 30.0
-SECRET = "sesame"
+SECRET = "sesame, open the door"
+
+
+def secret_of(pair: str) -> str:
+    """Each link has a secret of its own."""
+    return f"{SECRET} of {pair}"
+
+
 QUICK = "mesh: {split_after_s: 2, ping_interval_s: 1, ping_timeout_s: 2}\n"
 
 
@@ -27,10 +34,12 @@ class Way:
         self._is_swallowing = False
         self._server: asyncio.Server | None = None
         self._ends: set[asyncio.StreamWriter] = set()
+        # How many bytes.
         self.passed = 0
-        """How many bytes."""
+        # The first of what the two sides said, in the order in which it passed.
+        self.carried = b""
+        # 0: as fast as they come.
         self.bytes_per_s = 0
-        """0: as fast as they come."""
 
     async def open(self) -> None:
         self._is_swallowing = False
@@ -68,6 +77,7 @@ class Way:
                     await asyncio.sleep(len(data) / self.bytes_per_s)
                 if not self._is_swallowing:
                     self.passed += len(data)
+                    self.carried += data if len(self.carried) < 4096 else b""
                     to.write(data)
                     await to.drain()
         self._ends.discard(to)
@@ -136,7 +146,7 @@ def links_of(name: str, graph: Sequence[str], directory: Path, options: Mapping[
         if name in (one, other):
             peer = other if name == one else one
             address = f", address: 'unix:{directory}/{pair}'" if name == one else ""
-            lines.append(f"  - {{name: {peer}, secret_credential: link{address}{options.get(pair, '')}}}\n")
+            lines.append(f"  - {{name: {peer}, secret_credential: {pair}{address}{options.get(pair, '')}}}\n")
     return "links:\n" + "".join(lines)
 
 
@@ -155,7 +165,8 @@ async def meshed(
         for name in names:
             place = directory / name
             (place / "credentials").mkdir(parents=True)
-            (place / "credentials" / "link").write_text(SECRET)
+            for pair in graph:
+                (place / "credentials" / pair).write_text(secret_of(pair))
             text = config + links_of(name, graph, directory, options or {})
             mesh.hosts[name] = await undo.enter_async_context(managed(place, text, name=name))
         await mesh.linked(*names)

@@ -9,9 +9,9 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from culture.ctl import launch
-from culture.ctl.children import parse_notification
-from culture.ctl.store import Store
+from culture.ctl.up import launch
+from culture.ctl.up.child_process import parse_notification
+from culture.ctl.up.fd_store import ChildFdStore
 
 DEADLINE_S = 20.0
 
@@ -28,7 +28,7 @@ class Manager:
         self._config = directory / "ircd.yaml"
         self._config.write_text(f"name: {name}\nlisten: []\nstate_dir: {directory}\n{config}")
         self._room = room
-        self.store = Store(room)
+        self.store = ChildFdStore(room)
         self._told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._told.bind(str(directory / "notify"))
         self._told.setblocking(False)
@@ -49,7 +49,7 @@ class Manager:
         return (self.directory / "log").read_text()
 
     async def start(self) -> None:
-        named = {each.fileno(): name for name, each in self.listeners.items()} | self.store.kept
+        named = {each.fileno(): name for name, each in self.listeners.items()} | self.store.fds
         env = {
             **os.environ,
             "NOTIFY_SOCKET": str(self.directory / "notify"),
@@ -75,11 +75,11 @@ class Manager:
 
     async def keeps(self, count: int) -> None:
         """Wait until it has so many sockets: they come a moment after their clients."""
-        await self._until(lambda: len(self.store.kept) >= count)
+        await self._until(lambda: len(self.store.fds) >= count)
 
     async def keeps_client(self, port: int) -> None:
         """Wait until it has the socket of who connected from this port."""
-        await self._until(lambda: port in map(_peer_port, self.store.kept))
+        await self._until(lambda: port in map(_peer_port, self.store.fds))
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
         async with asyncio.timeout(DEADLINE_S):

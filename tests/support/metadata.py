@@ -1,10 +1,10 @@
-"""Clients that publish, and that want to know what others do (IRCv3 draft/metadata-2)."""
+"""Clients that publish, and that want to know what others do (IRCv3 draft/metadata-3)."""
 
 import re
 
 from support.network import Client, Network
 
-CAPS = "draft/metadata-2 batch"
+CAPS = "draft/metadata-3 batch"
 
 
 def read(client: Client) -> list[str]:

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping
 
-from culture.config.ircd import IrcdConfig, Limits
-from culture.ircd.auth import Authenticator
-from culture.ircd.commands.skills import skill_commands
+from culture.config.ircd import NO_PASSWORDS, IrcdConfig, Limits
+from culture.ircd.auth.agents import NO_AGENTS, AgentNicks
+from culture.ircd.auth.questions import NO_ACCOUNTS, AccountNames, Authenticator
+from culture.ircd.commands.server.skills import skill_commands
 from culture.ircd.commands.table import COMMANDS
-from culture.ircd.core import NO_PASSWORDS, Ircd
-from culture.ircd.delivery import joined
-from culture.ircd.express import say
-from culture.ircd.ids import new_ids
+from culture.ircd.delivery.fast_path import deliver_plain_messages
+from culture.ircd.delivery.queue import join_output
+from culture.ircd.recording.ids import new_ids
+from culture.ircd.server import Ircd
 from culture.ircd.session import UNLIMITED, Phase, Session
 from culture.ircd.skills import NO_SKILLS, Skills
 from culture.protocol.framing import LineBuffer
@@ -38,6 +39,8 @@ class Network:
         oper_passwords: Mapping[str, str] = NO_PASSWORDS,
         on_rehash: Callable[[Session], object] = lambda operator: None,
         skills: Skills = NO_SKILLS,
+        agents: AgentNicks = NO_AGENTS,
+        account_names: AccountNames | None = NO_ACCOUNTS,
         **config: object,
     ) -> None:
         self.clock = Clock()
@@ -53,6 +56,9 @@ class Network:
             oper_passwords=oper_passwords,
             on_rehash=on_rehash,
             skills=skills,
+            agents=agents,
+            # With an authenticator it is the one that is asked.
+            account_names=account_names if authenticator is None else None,
         )
 
     def flush(self) -> None:
@@ -60,16 +66,16 @@ class Network:
         while pending := self.ircd.drain():
             for session, output in pending.items():
                 if session.write is not None:
-                    session.write(joined(output))
+                    session.write(join_output(output))
         self.ircd.delivered()
 
     def answer(self) -> None:
         """What the server asks of the outside is answered, as soon as all that was sent has arrived."""
-        while questions := self.ircd.take_questions():
+        while questions := [*self.ircd.take_questions(), *self.ircd.slices.take()]:
             # An answer knows what was written down.
             self.flush()
             for question in questions:
-                if question.of == "skills":
+                if question.of in ("skills", "slices"):
                     self.ircd.answered(question, question.ask(None))
                 elif self._authenticator is None:
                     self.ircd.unanswered(question)
@@ -89,9 +95,13 @@ class Network:
         session.write, session.credit = client.write, UNLIMITED
         return client
 
-    def client(self, nick: str, *channels: str, caps: str = "") -> "Client":
-        """A client that is registered and in its channels, with nothing left to read."""
+    def client(self, nick: str, *channels: str, caps: str = "", account: str | None = None) -> "Client":
+        """A client that is registered and in its channels, with nothing left to read.
+
+        With an account it is logged in before it registers.
+        """
         client = self.connect()
+        client.session.user.account = account
         if caps:
             client.send(f"CAP REQ :{caps}")
         client.send(f"NICK {nick}", f"USER {nick.rpartition('-')[2]} 0 * :{nick}")
@@ -110,8 +120,8 @@ class Client:
         self._ircd = network.ircd
         self._framing = LineBuffer()
         self.session = network.ircd.connect(host, "test")
+        # What was written to it, and not read yet.
         self._unread = bytearray()
-        """What was written to it, and not read yet."""
         self.write = self._unread.extend
         self.session.write, self.session.credit = self.write, UNLIMITED
 
@@ -122,7 +132,7 @@ class Client:
     def send_bytes(self, data: bytes) -> None:
         """By the short way what can take it, as the driver does it."""
         if not self._framing.is_inside_line:
-            left = say(self._ircd, [(None, self.session, data)])
+            left = deliver_plain_messages(self._ircd, [(None, self.session, data)])
             data = b"" if left is None else left[1] or b""
         for line in self._framing.feed(data):
             self._ircd.received(self.session, line)

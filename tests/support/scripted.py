@@ -13,7 +13,16 @@ import re
 from contextlib import suppress
 
 from culture.agent.backends.table import BACKENDS
-from culture.agent.contract import AgentRunnerBase, Message, SessionSpec
+from culture.agent.contract import (
+    AgentRunnerBase,
+    Assistant,
+    ContextChanged,
+    Message,
+    Result,
+    SessionSpec,
+    Text,
+    ToolUse,
+)
 from culture.daemons.agent import main
 
 _PROMPT = re.compile(r"\[IRC (?:DM|.* in (?P<channel>#\S+?))\] <(?P<nick>\S+)> (?P<text>.*)")
@@ -43,10 +52,10 @@ class ScriptedRunner(AgentRunnerBase):
         raise NotImplementedError
 
     async def compact(self) -> None:
-        await self._tell({"type": "context", "did": "compacted", "failed": False, "error": ""})
+        await self._tell(ContextChanged("compacted"))
 
     async def clear(self) -> None:
-        await self._tell({"type": "context", "did": "cleared", "failed": False, "error": ""})
+        await self._tell(ContextChanged("cleared"))
 
     def is_running(self) -> bool:
         return self._task is not None
@@ -66,10 +75,8 @@ class ScriptedRunner(AgentRunnerBase):
 
     async def _turn(self, prompt: str) -> None:
         if ("hold" in prompt or "tool" in prompt) and "[IRC again]" not in prompt:
-            block = {"type": "text", "text": "…"}
-            if "tool" in prompt:
-                block = {"type": "tool_use", "id": "1", "name": "Bash", "input": {}}
-            await self._tell({"type": "assistant", "model": "scripted", "content": [block]})
+            block = ToolUse("1", "Bash", {}) if "tool" in prompt else Text("…")
+            await self._tell(Assistant("scripted", (block,)))
             await asyncio.Event().wait()
         for line in prompt.splitlines():
             if (asked := _PROMPT.fullmatch(line)) and "quiet" not in prompt and "fail" not in prompt:
@@ -86,10 +93,7 @@ class ScriptedRunner(AgentRunnerBase):
             await writer.wait_closed()
 
     async def _result(self, error: str) -> None:
-        await self._tell({
-            "type": "result", "failed": bool(error), "error": error, "status": None, "cost_usd": 0.001,
-            "duration_ms": 1, "usage": {}, "context": None, "asked": True,
-        })  # fmt: skip
+        await self._tell(Result(error, cost_usd=0.001, duration_ms=1))
 
     async def _tell(self, message: Message) -> None:
         assert self.on_message is not None

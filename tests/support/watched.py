@@ -8,7 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from culture.agent.backends.table import BACKENDS
-from culture.agent.contract import AgentRunnerBase, Message, PermissionRequest, SessionSpec
+from culture.agent.contract import (
+    AgentRunnerBase,
+    Assistant,
+    Block,
+    ContextChanged,
+    Message,
+    PermissionRequest,
+    Result,
+    SessionSpec,
+    Text,
+    ToolResult,
+    ToolUse,
+)
 from support.backends import Row
 
 # The fixture of this name.
@@ -37,20 +49,24 @@ class Watched:
     async def _exit(self, code: int) -> None:
         self.exits.append(code)
 
-    def results(self) -> list[Message]:
-        return [message for message in self.messages if message["type"] == "result"]
+    def results(self) -> list[Result]:
+        return [message for message in self.messages if isinstance(message, Result)]
 
-    def contexts(self) -> list[Message]:
-        return [message for message in self.messages if message["type"] == "context"]
+    def contexts(self) -> list[ContextChanged]:
+        return [message for message in self.messages if isinstance(message, ContextChanged)]
+
+    def tool_results(self) -> list[ToolResult]:
+        return [message for message in self.messages if isinstance(message, ToolResult)]
 
     def texts(self) -> list[str]:
-        return [block["text"] for block in self._blocks() if block["type"] == "text"]
+        return [block.text for block in self._blocks() if isinstance(block, Text)]
 
-    def uses(self) -> list[dict[str, Any]]:
-        return [block for block in self._blocks() if block["type"] == "tool_use"]
+    def uses(self) -> list[ToolUse]:
+        return [block for block in self._blocks() if isinstance(block, ToolUse)]
 
-    def _blocks(self) -> list[dict[str, Any]]:
-        return [block for message in self.messages for block in message.get("content", [])]
+    def _blocks(self) -> list[Block]:
+        said = [message for message in self.messages if isinstance(message, Assistant)]
+        return [block for message in said for block in message.content]
 
 
 class Judge:
@@ -99,7 +115,7 @@ async def runs(mark: str, words: str, eventually: Eventually) -> int:
     return found[-1]
 
 
-async def ends(agent: Watched, eventually: Eventually, turns: int = 1) -> list[Message]:
+async def ends(agent: Watched, eventually: Eventually, turns: int = 1) -> list[Result]:
     """The results, as soon as there are so many."""
     await eventually(lambda: len(agent.results()) >= turns, within_s=60)
     return agent.results()

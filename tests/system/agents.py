@@ -4,6 +4,7 @@ from system.hostlab.host import Host
 
 SERVICE, SOCKET = "culture-agent@spark-claude.service", "culture-agent@spark-claude.socket"
 IRC = "/usr/lib/culture/bin/irc"
+USER = "culture-spark-claude"
 EXAMPLE = "/usr/share/doc/culture/examples/rehearsal.conf"
 DROP_IN = "/etc/systemd/system/culture-agent@.service.d/rehearsal.conf"
 

@@ -25,8 +25,8 @@ class Talker:
         self.heard: dict[str, list[int]] = defaultdict(list)
         self.over: set[str] = set()
         self.said = 0
+        # All that it got and did not expect.
         self.lines: list[str] = []
-        """All that it got and did not expect."""
 
     async def register(self) -> None:
         self.plain.send(

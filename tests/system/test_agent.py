@@ -2,7 +2,7 @@
 
 import pytest
 from support.irc import connected
-from system.agents import IRC, SERVICE, SOCKET, cli_processes, start_agent
+from system.agents import IRC, SERVICE, SOCKET, USER, cli_processes, start_agent
 from system.hostlab.host import Host
 from system.hostlab.waiting import eventually
 
@@ -114,12 +114,12 @@ def test_an_agent_that_is_not_configured_is_refused_once(spark: Host):
 
 def test_only_its_own_user_reaches_its_socket(claude: Host):
     listed = claude.run("stat", "--format=%a %U %G", "/run/culture/spark-claude.sock").stdout
-    assert listed == "600 culture-agent culture-agent\n"
+    assert listed == f"600 {USER} {USER}\n"
 
 
 def test_it_cannot_signal_the_server(claude: Host):
     server = claude.property("culture-ircd.service", "MainPID")
-    as_agent = ("runuser", "--user", "culture-agent", "--", "kill", "-0")
+    as_agent = ("runuser", "--user", USER, "--", "kill", "-0")
 
     assert claude.run(*as_agent, server, check=False).returncode != 0
     assert claude.run(*as_agent, claude.property(SERVICE, "MainPID"), check=False).returncode == 0
@@ -143,8 +143,8 @@ def test_it_writes_to_its_own_directory_and_sees_neither_homes_nor_the_state_of_
 def test_it_is_the_user_that_agents_yaml_names_and_sees_the_project_and_its_own_key(spark: Host):
     spark.run("useradd", "--create-home", "ori")
     spark.run("runuser", "--user", "ori", "--", "mkdir", "/home/ori/project", "/home/ori/diary")
-    for name in ("anthropic", "other"):
-        spark.write(f"/etc/culture/credentials/{name}", "secret\n")
+    for place in ("agents/spark-claude/anthropic", "agents/spark-bo/anthropic", "mesh"):
+        spark.write(f"/etc/culture/credentials/{place}", "secret\n")
 
     start_agent(
         spark,
@@ -158,9 +158,11 @@ def test_it_is_the_user_that_agents_yaml_names_and_sees_the_project_and_its_own_
     assert spark.run(*inside, "ls", "/home/ori").stdout == "project\n"
     spark.run(*inside, "touch", "/home/ori/project/note")
     assert spark.run("stat", "--format=%U", "/home/ori/project/note").stdout == "ori\n"
-    assert spark.run(*inside, "ls", f"/run/credentials/{SERVICE}").stdout == "anthropic\n"
+    loaded = spark.run(*inside, "ls", f"/run/credentials/{SERVICE}").stdout
+    assert loaded.split() == ["culture", "culture_anthropic", "secret"]
     listed = spark.run("stat", "--format=%a %U", "/run/culture/spark-claude.sock").stdout
     assert listed == "600 ori\n"
+    assert spark.property(SERVICE, "RemoveIPC") == "no"
     assert spark.run("culturectl", "units").stdout == ""
 
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from support.irc import connected
-from system.agents import IRC, SERVICE, SOCKET, cli_processes, start_agent
+from system.agents import IRC, SERVICE, SOCKET, USER, cli_processes, start_agent
 from system.hostlab.host import Host
 from system.package import Debs, install
 
@@ -66,6 +66,39 @@ def test_an_upgrade_renews_the_processes_and_keeps_the_sockets(spark: Host, debs
     assert spark.run(IRC, "--nick", "spark-claude", "whoami").stdout.startswith("spark-claude")
 
 
+def test_an_upgrade_hands_over_what_all_agents_shared_in_version_0_1(spark: Host, debs: Debs):
+    """The host is made to look as that version left it: one user, one directory of credentials."""
+    start_agent(spark)
+    keys = "    key_credential: anthropic\n    directory: /srv/project\n"
+    spark.write("/etc/culture/agents.yaml", f"agents:\n  - nick: spark-claude\n{keys}")
+    spark.write("/srv/project/notes", "mine\n")
+    spark.write("/var/lib/culture/agents/spark-claude/notes", "mine\n")
+    state, socket = "/var/lib/culture/agents/spark-claude", "/run/culture/spark-claude.sock"
+    spark.run("chown", "-R", "culture-agent:culture-agent", "/srv/project", state, socket)
+    for name in ("anthropic", "oper"):
+        spark.write(f"/etc/culture/credentials/{name}", f"{name} secret\n")
+    spark.write("/etc/culture/ircd.yaml", "opers: [{name: root, password_credential: oper}]\n")
+    old = "[Service]\nLoadCredential=\nLoadCredential=anthropic:/etc/culture/credentials/anthropic\n"
+    drop_in = f"/etc/systemd/system/{SERVICE}.d/50-agents-yaml.conf"
+    spark.write(drop_in, f'{old}BindPaths="/srv/project"\nReadWritePaths="/srv/project"\n')
+
+    install(spark, debs, "--reinstall")
+
+    assert spark.property(SERVICE, "ActiveState") == "active"
+    assert spark.property(SERVICE, "User") == USER
+    for path in ("/srv/project/notes", f"{state}/notes", f"{state}/agent.db", socket):
+        assert spark.run("stat", "--format=%U %G", path).stdout == f"{USER} {USER}\n"
+    credentials = spark.path("/etc/culture/credentials")
+    assert (credentials / "agents/spark-claude/anthropic").read_text() == "anthropic secret\n"
+    assert {each.name for each in credentials.iterdir()} == {"agents", "oper"}
+    assert "LoadCredential" not in spark.path(drop_in).read_text()
+    for unit, loaded in {SERVICE: {"culture_anthropic"}, "culture-ircd.service": {"culture_oper"}}.items():
+        files = set(spark.run("ls", f"/run/credentials/{unit}").stdout.split())
+        assert {name for name in files if "_" in name} == loaded
+    asked = spark.run("runuser", "--user", USER, "--", IRC, "--nick", "spark-claude", "whoami")
+    assert asked.stdout.endswith(" working in /srv/project\n")
+
+
 def test_a_new_sdk_alone_renews_the_agents(spark: Host, debs: Debs):
     start_agent(spark)
     server, agent = (spark.property(unit, "MainPID") for unit in ("culture-ircd.service", SERVICE))
@@ -96,4 +129,5 @@ def test_remove_stops_everything_and_purge_leaves_nothing(bare: Host, debs: Debs
     assert files(bare) - before - OF_USERS == set()
     assert before - files(bare) == set()
     assert units(bare, "--all") == ""
-    assert bare.run("pgrep", "--euid", "culture,culture-agent", check=False).stdout == ""
+    users = f"culture,culture-agent,{USER}"
+    assert bare.run("pgrep", "--euid", users, check=False).stdout == ""

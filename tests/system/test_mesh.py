@@ -52,13 +52,14 @@ class Fleet:
                 if name in pair:
                     peer = pair[0] if name == pair[1] else pair[1]
                     address = self.cables[pair].address(self.hosts[peer])
-                    link = f"name: {peer}, secret_credential: link, address: '{address}:{PORT}'"
+                    link = f"name: {peer}, secret_credential: {peer}, address: '{address}:{PORT}'"
                     lines.append(f"  - {{{link}}}\n")
+                    # Each link has a secret of its own.
+                    host.write(f"/etc/culture/credentials/{peer}", f"sesame of {'-'.join(pair)}")
+                    host.run("chmod", "600", f"/etc/culture/credentials/{peer}")
             host.systemctl("stop", "culture-ircd.socket", SERVICE)
             host.run("rm", "-rf", "/var/lib/culture/ircd/history")
             host.write("/etc/culture/ircd.yaml", "".join(lines) if len(lines) > 1 else f"name: {name}\n")
-            host.write("/etc/culture/credentials/link", "sesame")
-            host.run("chmod", "600", "/etc/culture/credentials/link")
         for host in self.hosts.values():
             host.systemctl("start", SERVICE)
 

@@ -9,6 +9,7 @@ pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 
 BUDGETS = {
     "culture-agent-failed@spark-claude.service": 2.0,
+    "culture-agent-user@spark-claude.service": 3.0,
     "culture-agent@spark-claude.service": 5.0,
     "culture-ircd.service": 2.0,
     "culture-prune.service": 2.0,

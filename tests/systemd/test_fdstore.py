@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from culture.systemd.fdstore import AT_ONCE, FdStore
+from culture.systemd.fdstore import FDS_PER_MESSAGE, FdStore
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def test_those_of_one_name_go_together(store: FdStore, manager: socket.socket):
 
 def test_one_message_carries_no_more_than_the_kernel_takes(store: FdStore, manager: socket.socket):
     with socket.socket() as sock:
-        for _ in range(AT_ONCE + 1):
+        for _ in range(FDS_PER_MESSAGE + 1):
             store.put("c", sock)
         assert store.hand_over()
-    assert [take(manager)[1], take(manager)[1]] == [AT_ONCE, 1]
+    assert [take(manager)[1], take(manager)[1]] == [FDS_PER_MESSAGE, 1]
 
 
 def test_what_a_busy_manager_does_not_take_waits(store: FdStore, manager: socket.socket):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from culture.errors import ConfigError
-from culture.systemd.credentials import read_credential
+from culture.systemd.credentials import DIRECTORY_IDS, agent_directory, read_credential
 from culture.systemd.journal import FIELDS, MESSAGE_IDS, fields
 from culture.systemd.notify import Notifier, keep_alive, watchdog_interval_s
 
@@ -86,6 +86,19 @@ def test_a_credential_is_read_from_where_the_manager_put_it(tmp_path: Path):
         read_credential("other", {"CREDENTIALS_DIRECTORY": str(tmp_path)})
     with pytest.raises(ConfigError, match="CREDENTIALS_DIRECTORY"):
         read_credential("key", {})
+
+
+def test_a_credential_that_was_encrypted_is_read_too(tmp_path: Path):
+    (tmp_path / "secret_key").write_text("s3cret\n")
+    assert read_credential("key", {"CREDENTIALS_DIRECTORY": str(tmp_path)}) == "s3cret"
+
+
+@pytest.mark.parametrize("name", DIRECTORY_IDS)
+def test_the_word_none_in_place_of_a_directory_is_no_credential(tmp_path: Path, name: str):
+    (tmp_path / name).write_text("none")
+    with pytest.raises(ConfigError, match=f"credential '{name}': is not in") as raised:
+        read_credential(name, {"CREDENTIALS_DIRECTORY": str(tmp_path)}, agent_directory("spark-claude"))
+    assert f"/etc/culture/credentials/agents/spark-claude/{name}" in (raised.value.problems[0].hint or "")
 
 
 def test_a_credential_that_is_no_text_is_told(tmp_path: Path):

@@ -1,14 +1,22 @@
 """Units are valid, locked by default, and say why where they are not."""
 
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from culture.net.keeping import LINES
+from culture.names import agent_user
+from culture.net.restart.session_keeper import LINES
 from culture.rehearsal.environment import environment
+from culture.systemd.credentials import (
+    DIRECTORY_IDS,
+    SERVER_DIRECTORY,
+    agent_directory,
+    encrypted_agent_directory,
+)
 
 TREE = Path(__file__).resolve().parents[2]
 UNITS = TREE / "units"
@@ -16,6 +24,8 @@ SERVICES = sorted(UNITS.glob("*.service"))
 # What `systemd-analyze security` may say at most: the CLIs of agents run whatever they are asked to.
 BUDGETS = {
     "culture-agent-failed@.service": 2.0,
+    # It writes users to /etc as root.
+    "culture-agent-user@.service": 3.0,
     "culture-agent@.service": 5.0,
     "culture-ircd.service": 2.0,
     "culture-prune.service": 2.0,
@@ -54,10 +64,8 @@ LOCKED = {
 needs_analyze = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze"
 )
-DAEMONS = [
-    path for path in SERVICES if path.name not in ("culture-agent-failed@.service", "culture-prune.service")
-]
-"""All but what does its work once and ends."""
+# All but those that do their work once and end.
+DAEMONS = [path for path in SERVICES if "\nType=oneshot\n" not in path.read_text()]
 each_service = pytest.mark.parametrize("service", SERVICES, ids=lambda path: path.name)
 
 
@@ -84,9 +92,7 @@ def test_units_verify(tmp_path: Path):
     ]
     for unit in units:
         # The programs are there only once the package is installed.
-        text = re.sub(
-            r"^ExecStart=/usr/bin/culture[\w-]+", "ExecStart=/bin/true", unit.read_text(), flags=re.M
-        )
+        text = re.sub(r"^(Exec\w+=)[+-]*/usr/bin/culture[\w-]+", r"\1/bin/true", unit.read_text(), flags=re.M)
         (tmp_path / unit.name).write_text(text)
 
     assert analyze("verify", "--man=no", *(tmp_path / unit.name for unit in units)) == ""
@@ -119,7 +125,7 @@ def test_daemons_are_watched_and_not_restarted_in_vain(service: Path):
 
     assert found["Type"][0] == "notify"
     assert found["Restart"][0] == "always"
-    assert found["RestartPreventExitStatus"][0] == "64 77 78"
+    assert found["RestartPreventExitStatus"][0].startswith("64 77 78")
     assert "WatchdogSec" in found
     assert "TimeoutAbortSec" in found
 
@@ -161,3 +167,57 @@ def test_the_server_knows_how_many_sockets_are_kept_and_their_names_fit():
     assert f"\nEnvironment=FDSTORE={room}\n" in text
     # execve(2), MAX_ARG_STRLEN: all names come in one variable, each with a colon.
     assert int(room) * len(f"{LINES}:") < 131072 / 2
+
+
+def lines(unit: str, name: str) -> list[str]:
+    """The values of a setting that may stand several times."""
+    return re.findall(rf"^{name}=(.*)$", (UNITS / unit).read_text(), re.MULTILINE)
+
+
+def test_each_agent_is_a_user_of_its_own_who_is_made_before_its_socket_and_service():
+    user = agent_user("%i")
+    (command,) = lines("culture-agent-user@.service", "ExecStart")
+    program, *rules = shlex.split(command)
+
+    assert (program, rules[0]) == ("/usr/bin/systemd-sysusers", "--inline")
+    assert [shlex.split(rule)[:2] for rule in rules[1:]] == [["u", user], ["m", user]]
+    assert lines("culture-agent@.service", "User") == lines("culture-agent@.service", "Group") == [user]
+    assert (
+        lines("culture-agent@.socket", "SocketUser")
+        == lines("culture-agent@.socket", "SocketGroup")
+        == [user]
+    )
+    for unit in ("culture-agent@.service", "culture-agent@.socket"):
+        for relation in ("Requires", "After"):
+            assert "culture-agent-user@%i.service" in " ".join(lines(unit, relation)).split()
+
+
+def test_an_agent_loads_its_own_credentials_and_starts_without_any():
+    for unit in ("culture-agent@.service", "culture-agent-failed@.service"):
+        loaded = [*lines(unit, "LoadCredential"), *lines(unit, "LoadCredentialEncrypted")]
+        assert loaded == [
+            f"culture:{agent_directory('%i')}",
+            f"secret:{encrypted_agent_directory('%i')}",
+        ]
+        assert lines(unit, "SetCredential") == [f"{name}:none" for name in DIRECTORY_IDS]
+
+
+def test_the_server_does_not_load_the_credentials_of_agents():
+    """systemd loads a directory with all that is below it, and follows no symbolic links there."""
+    assert lines("culture-ircd.service", "LoadCredential") == [f"culture:{SERVER_DIRECTORY}"]
+    rows = [line.split() for line in (UNITS / "culture.tmpfiles").read_text().splitlines()]
+    assert [row[0] for row in rows if row[1:2] == [str(SERVER_DIRECTORY / "agents")]] == ["L"]
+
+
+def test_a_reload_checks_the_file_before_the_server_reads_it():
+    check, signal = lines("culture-ircd.service", "ExecReload")
+    (start,) = lines("culture-ircd.service", "ExecStart")
+
+    assert check == start.replace("culture-ircd ", "culture-ircd --check ")
+    assert signal == "/bin/kill -HUP $MAINPID"
+
+
+def test_what_tells_that_an_agent_failed_does_not_fail_itself():
+    """It would keep the host degraded after the agent was mended."""
+    assert [line[0] for line in lines("culture-agent-failed@.service", "ExecStart")] == ["-"]
+    assert all(line[0] == "-" for line in lines("culture-agent-failed@.service", "ExecStartPre"))

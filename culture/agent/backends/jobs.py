@@ -5,11 +5,11 @@ from collections import deque
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from culture.agent.backends import words
-from culture.agent.contract import Message
+from culture.agent.backends import wording
+from culture.agent.contract import ContextChanged, Message
 
 
-class Kind(Enum):
+class JobKind(Enum):
     PROMPT = auto()
     COMPACT = auto()
     CLEAR = auto()
@@ -17,18 +17,18 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    kind: Kind
+    kind: JobKind
     text: str = ""
 
     def failed(self, error: str) -> Message:
         """What is told of it when it will not be done."""
         match self.kind:
-            case Kind.PROMPT:
-                return words.result(error)
-            case Kind.COMPACT:
-                return words.context("compacted", error)
-            case Kind.CLEAR:
-                return words.context("cleared", error)
+            case JobKind.PROMPT:
+                return wording.result(error)
+            case JobKind.COMPACT:
+                return ContextChanged("compacted", error)
+            case JobKind.CLEAR:
+                return ContextChanged("cleared", error)
 
 
 class Jobs:

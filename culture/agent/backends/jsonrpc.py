@@ -65,7 +65,7 @@ class Headers:
         return b"Content-Length: %d\r\n\r\n%s" % (len(message), message)
 
 
-class Connection:
+class JsonRpcConnection:
     """`on_notice` is awaited for each notification, one after the other; `on_request` runs beside them.
 
     What `on_request` returns is the answer to the program, and so is an RpcError that it raises.

@@ -22,7 +22,7 @@ _VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequiredProgram:
     # `agent` in agents.yaml.
     agent: str
     # The program's name on PATH. For acp also what stands in `acp_command`.
@@ -32,21 +32,21 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InstalledProgram:
     path: Path
     # Empty if it does not tell.
     version: str
 
 
 WANTED: Final = (
-    Wanted("claude", "claude", INSTALL_CLAUDE),
-    Wanted("codex", codex.PROGRAM, codex.INSTALL),
-    Wanted("copilot", "copilot", copilot.INSTALL),
-    *(Wanted("acp", name, profile.install) for name, profile in PROFILES.items()),
+    RequiredProgram("claude", "claude", INSTALL_CLAUDE),
+    RequiredProgram("codex", codex.PROGRAM, codex.INSTALL),
+    RequiredProgram("copilot", "copilot", copilot.INSTALL),
+    *(RequiredProgram("acp", name, profile.install) for name, profile in PROFILES.items()),
 )
 
 
-def find(wanted: Wanted, path: str | None, modules: Iterable[Path] = ()) -> Found | None:
+def find(wanted: RequiredProgram, path: str | None, modules: Iterable[Path] = ()) -> InstalledProgram | None:
     """`modules` are directories with Python packages besides those that this program sees."""
     if wanted.agent == "claude":
         package = _package(_CLAUDE_SDK, modules)
@@ -55,12 +55,16 @@ def find(wanted: Wanted, path: str | None, modules: Iterable[Path] = ()) -> Foun
             return None
         bundled = package / "_bundled" / "claude"
         if bundled.is_file():
-            return Found(bundled, _asked(bundled))
+            return InstalledProgram(bundled, _asked(bundled))
     found = shutil.which(wanted.program, path=path)
-    return Found(Path(found), _written(Path(found).resolve()) or _asked(Path(found))) if found else None
+    return (
+        InstalledProgram(Path(found), _written(Path(found).resolve()) or _asked(Path(found)))
+        if found
+        else None
+    )
 
 
-def how_to_install(wanted: Wanted, modules: Iterable[Path] = ()) -> str:
+def how_to_install(wanted: RequiredProgram, modules: Iterable[Path] = ()) -> str:
     """What to type first: claude needs its SDK, which may bring the program."""
     if wanted.agent == "claude" and _package(_CLAUDE_SDK, modules) is None:
         return INSTALL_CLAUDE_SDK

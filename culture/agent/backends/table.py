@@ -1,4 +1,4 @@
-"""The backends by their names in agents.yaml. A new one is a module and a row."""
+"""The backends by their names in agents.yaml. How to add one: docs/howto/backends.md."""
 
 from collections.abc import Callable
 
@@ -28,6 +28,20 @@ KEY_VARIABLES = {
     "codex": settings.KEY,
     "copilot": "COPILOT_GITHUB_TOKEN",
 }
+
+# What else each may find a key or a login in.
+_OTHER_KEYS = {
+    "acp": (),
+    "claude": ("ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    "codex": ("CODEX_API_KEY",),
+    "copilot": ("COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN"),
+}
+
+
+def key_variables(agent: str, configured: str) -> tuple[str, ...]:
+    """Return the variables that may hold the key: for the backend's program, and not for what it runs."""
+    return (configured or KEY_VARIABLES[agent], *_OTHER_KEYS[agent])
+
 
 BACKENDS: dict[str, Callable[[SessionSpec], AgentRunnerBase]] = {
     "acp": acp.make_runner,

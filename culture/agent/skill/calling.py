@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from culture.agent.whispers import Whisper
+from culture.agent.tools.whispers import PROOF_VARIABLE, Whisper
 from culture.config.paths import agent_socket
 from culture.errors import (
     CultureError,
@@ -19,10 +19,10 @@ from culture.errors import (
     UsageError,
 )
 
+# How long to wait for a daemon that is being restarted.
 WAIT_S: Final = 10.0
-"""How long to wait for a daemon that is being restarted."""
+# Longer than a daemon takes for anything but a question; on a slow server a long text takes minutes.
 ANSWER_TIMEOUT_S: Final = 600.0
-"""Longer than a daemon takes for anything but a question; on a slow server a long text takes minutes."""
 _RETRY_S: Final = 0.05
 # What a daemon may answer with, by its exit status; anything else is a bug.
 _ERRORS: Final = {
@@ -48,15 +48,21 @@ def socket_of(nick: str | None, env: Mapping[str, str]) -> Path:
     return agent_socket(env.get("CULTURE_NICK", ""), env)
 
 
+def own_proof(env: Mapping[str, str]) -> Json:
+    """What a request carries if it is the agent's own: only the agent is told what a supervisor whispers."""
+    return {"proof": env[PROOF_VARIABLE]} if env.get(PROOF_VARIABLE) else {}
+
+
 def call(
     path: Path,
     request: Json,
     on_whisper: OnWhisper = lambda text: None,
     on_connected: Callable[[socket.socket], None] = lambda connection: None,
     wait_s: float = WAIT_S,
+    answer_timeout_s: float = ANSWER_TIMEOUT_S,
 ) -> Json:
     """The daemon's answer. Whoever shuts the connection down before it is there gives up the call."""
-    answer_s = ANSWER_TIMEOUT_S + (request.get("timeout") or 0)
+    answer_s = answer_timeout_s + (request.get("timeout") or 0)
     with _connect(path, time.monotonic() + wait_s) as connection:
         connection.settimeout(answer_s)
         on_connected(connection)

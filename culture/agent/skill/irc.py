@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from culture.agent.skill.calling import call, socket_of
+from culture.agent.skill.calling import call, own_proof, socket_of
 from culture.agent.skill.showing import SHOW
-from culture.agent.skill.verbs import VERBS, Parameter, Verb, complete
+from culture.agent.skill.verbs import VERBS, Parameter, SkillVerb, complete
 from culture.errors import UsageError, run
 
 Json = dict[str, Any]
@@ -40,7 +40,7 @@ def _main(words: Sequence[str]) -> int:
         return _serve(nick, words[1:])
     verb = _find_verb(words)
     request = {"type": verb.request, **complete(verb, arguments(verb, words[1:]))}
-    by = {"by": "person"} if nick is not None else {}
+    by = {"by": "person"} if nick is not None else own_proof(os.environ)
     answer = call(socket_of(nick, os.environ), {**request, **by}, lambda text: print(text, file=sys.stderr))
     if is_json:
         print(json.dumps(answer, ensure_ascii=False))
@@ -67,7 +67,7 @@ def _options(words: Sequence[str]) -> tuple[str | None, bool, list[str]]:
     return nick, is_json, rest
 
 
-def _find_verb(words: Sequence[str]) -> Verb:
+def _find_verb(words: Sequence[str]) -> SkillVerb:
     verb = VERBS.get(words[0]) if words else None
     if verb is None:
         told = f"unknown verb '{words[0]}'" if words else "a verb is missing"
@@ -85,7 +85,7 @@ def _serve(nick: str | None, words: Sequence[str]) -> int:
     return 0
 
 
-def arguments(verb: Verb, words: Sequence[str]) -> Json:
+def arguments(verb: SkillVerb, words: Sequence[str]) -> Json:
     """What the words say, by the names of the parameters."""
     found: Json = {}
     rest = list(words)
@@ -106,7 +106,7 @@ def arguments(verb: Verb, words: Sequence[str]) -> Json:
     return found
 
 
-def _take_options(found: Json, rest: list[str], options: dict[str, Parameter], verb: Verb) -> None:
+def _take_options(found: Json, rest: list[str], options: dict[str, Parameter], verb: SkillVerb) -> None:
     while rest and rest[0] in options:
         option = options[rest.pop(0)]
         if not rest:
@@ -114,14 +114,16 @@ def _take_options(found: Json, rest: list[str], options: dict[str, Parameter], v
         found[option.name] = _value(option, rest.pop(0), verb)
 
 
-def _take_options_behind(found: Json, rest: list[str], options: dict[str, Parameter], verb: Verb) -> None:
+def _take_options_behind(
+    found: Json, rest: list[str], options: dict[str, Parameter], verb: SkillVerb
+) -> None:
     """At the end of a text they are options, too; in the middle they are what somebody writes about."""
     while len(rest) > 2 and rest[-2] in options:
         word, option = rest.pop(), options[rest.pop()]
         found[option.name] = _value(option, word, verb)
 
 
-def _value(parameter: Parameter, word: str, verb: Verb) -> str | int:
+def _value(parameter: Parameter, word: str, verb: SkillVerb) -> str | int:
     if parameter.kind is str:
         return word
     if not word.isdecimal() or not word.isascii():
@@ -133,14 +135,14 @@ def _text(words: Sequence[str]) -> str:
     return sys.stdin.buffer.read().decode(errors="replace") if words == ["-"] else " ".join(words)
 
 
-def _wrong(verb: Verb) -> UsageError:
+def _wrong(verb: SkillVerb) -> UsageError:
     name = next(name for name, each in VERBS.items() if each is verb)
     if not verb.parameters:
         return UsageError(f"{name} takes no arguments", hint=f"irc {name}, with --nick and --json before it")
     return UsageError(f"it is: irc {_synopsis(name, verb)}", hint=f"{verb.example}, with the quotes")
 
 
-def _synopsis(name: str, verb: Verb) -> str:
+def _synopsis(name: str, verb: SkillVerb) -> str:
     return " ".join([name, *(each.usage for each in verb.parameters)])
 
 

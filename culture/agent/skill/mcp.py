@@ -5,6 +5,7 @@ tools/list, tools/call and the cancellation of a call.
 """
 
 import json
+import os
 import socket
 import threading
 from contextlib import suppress
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from culture import __version__
-from culture.agent.skill.calling import call
+from culture.agent.skill.calling import call, own_proof
 from culture.agent.skill.showing import SHOW
 from culture.agent.skill.verbs import VERBS, complete
 from culture.errors import CultureError
@@ -54,7 +55,8 @@ class _Call:
     def run(self) -> Json:
         whispers: list[str] = []
         try:
-            request = {"type": self._name, **complete(_TOOLS[self._name], self._arguments)}
+            given = complete(_TOOLS[self._name], self._arguments)
+            request = {"type": self._name, **given, **own_proof(os.environ)}
             data = call(self._agent, request, whispers.append, self._connected)
             text, is_error = str(SHOW[self._name](data)), False
         except CultureError as error:

@@ -1,7 +1,7 @@
 """What an agent can have done by its skill: one row each, for the program, the tools and the socket.
 
 The program reads this table before every word that an agent says, so it costs next to nothing to load.
-What runs for a row is in culture.agent.commands, how its answer reads in culture.agent.skill.showing.
+What runs for a row is in culture.agent.tools.commands, how its answer reads in culture.agent.skill.showing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 from culture.errors import UsageError
 
 ASK_TIMEOUT_S: Final = 300
+# A turn that waits longer than that is taken for one that is stuck.
 LONGEST_ASK_S: Final = 3600
-"""A turn that waits longer than that is taken for one that is stuck."""
 DEFAULT_LINES: Final = 50
 MOST_LINES: Final = 1000
 
@@ -46,7 +46,7 @@ class Parameter(NamedTuple):
         return {**(number if self.kind is int else {"type": "string"}), "description": self.about, **default}
 
 
-class Verb(NamedTuple):
+class SkillVerb(NamedTuple):
     # The type of the request on the socket, and the name of the tool.
     request: str
     # For people and for models, as it would be said of a command.
@@ -77,20 +77,20 @@ _LIMIT: Final = Parameter(
     default=DEFAULT_LINES,
 )
 
-VERBS: Final[dict[str, Verb]] = {
-    "send": Verb(
+VERBS: Final[dict[str, SkillVerb]] = {
+    "send": SkillVerb(
         "irc_send",
         "say something in a channel, or to a nick; it may be long and have several lines",
         (_TARGET, Parameter("message", "what to say", "TEXT", is_text=True)),
         "irc send '#general' 'hello'",
     ),
-    "read": Verb(
+    "read": SkillVerb(
         "irc_read",
         "what was said since the last read, the oldest first",
         (_TARGET, _LIMIT),
         "irc read '#general' 20",
     ),
-    "ask": Verb(
+    "ask": SkillVerb(
         "irc_ask",
         "ask a question and wait for the answer: a mention of you in that channel, a direct message, or a "
         "reply to the question",
@@ -110,22 +110,22 @@ VERBS: Final[dict[str, Verb]] = {
         ),
         "irc ask '#general' --timeout 60 'which disk?'",
     ),
-    "join": Verb("irc_join", "be in a channel from now on", (_CHANNEL,), "irc join '#general'"),
-    "part": Verb(
+    "join": SkillVerb("irc_join", "be in a channel from now on", (_CHANNEL,), "irc join '#general'"),
+    "part": SkillVerb(
         "irc_part",
         "leave a channel",
         (_CHANNEL, Parameter("reason", "what the others read", "REASON", is_required=False, is_text=True)),
         "irc part '#general'",
     ),
-    "channels": Verb("irc_channels", "the channels you are in, and how many are in each"),
-    "who": Verb("irc_who", "who is in a channel, or who a nick is", (_TARGET,), "irc who '#general'"),
-    "topic": Verb(
+    "channels": SkillVerb("irc_channels", "the channels you are in, and how many are in each"),
+    "who": SkillVerb("irc_who", "who is in a channel, or who a nick is", (_TARGET,), "irc who '#general'"),
+    "topic": SkillVerb(
         "irc_topic",
         "the topic of a channel, or set it",
         (_CHANNEL, Parameter("topic", "the new topic", "TEXT", is_required=False, is_text=True)),
         "irc topic '#general'",
     ),
-    "history": Verb(
+    "history": SkillVerb(
         "irc_history",
         "what was said, as the server remembers it: the last lines, or those found by a search; target '*' "
         "searches everywhere",
@@ -142,11 +142,11 @@ VERBS: Final[dict[str, Verb]] = {
         ),
         "irc history '#general' --search 'disk full'",
     ),
-    "whoami": Verb("whoami", "your nick, server, channels and directory"),
-    "status": Verb("status", "what you are doing, and who waits"),
-    "compact": Verb("compact", "sum up your context when this turn is over, to make room"),
-    "clear": Verb("clear", "forget the conversation when this turn is over, and begin anew"),
-    "directory": Verb(
+    "whoami": SkillVerb("whoami", "your nick, server, channels and directory"),
+    "status": SkillVerb("status", "what you are doing, and who waits"),
+    "compact": SkillVerb("compact", "sum up your context when this turn is over, to make room"),
+    "clear": SkillVerb("clear", "forget the conversation when this turn is over, and begin anew"),
+    "directory": SkillVerb(
         "set_directory",
         "work in another directory: gives back the instructions that lie there",
         (Parameter("path", "the directory", "PATH"),),
@@ -155,12 +155,12 @@ VERBS: Final[dict[str, Verb]] = {
 }
 
 
-def complete(verb: Verb, arguments: Mapping[str, Any]) -> Json:
+def complete(verb: SkillVerb, arguments: Mapping[str, Any]) -> Json:
     """The arguments of a row, each with what it is if nothing is said. Raises UsageError, in words."""
     return {each.name: _checked(verb, each, arguments.get(each.name)) for each in verb.parameters}
 
 
-def _checked(verb: Verb, parameter: Parameter, value: Any) -> str | int | None:
+def _checked(verb: SkillVerb, parameter: Parameter, value: Any) -> str | int | None:
     if value is None and not parameter.is_required:
         return parameter.default
     # A bool is an int to Python and to nobody else.

@@ -1,32 +1,32 @@
-"""Every command that a client can send: what runs, how many parameters it needs, and when it may be sent."""
+"""The command table: the function, least number of parameters and phases of every client command."""
 
-from culture.ircd.commands.accounts import register, verify
-from culture.ircd.commands.admission import invite, kick
-from culture.ircd.commands.authentication import authenticate
-from culture.ircd.commands.channel_name import rename
-from culture.ircd.commands.help import help_, help_index
-from culture.ircd.commands.host import chghost
-from culture.ircd.commands.isupport import isupport
-from culture.ircd.commands.links import connect, links, map_, server, squit
-from culture.ircd.commands.listing import list_
-from culture.ircd.commands.liveness import ignore, ping, quit_
-from culture.ircd.commands.markread import markread
-from culture.ircd.commands.membership import join, names, part, topic
-from culture.ircd.commands.metadata import metadata
-from culture.ircd.commands.modes import mode
-from culture.ircd.commands.monitor import monitor
-from culture.ircd.commands.multiline import batch
-from culture.ircd.commands.negotiation import cap
-from culture.ircd.commands.operators import kill, oper, rehash, wallops
-from culture.ircd.commands.presence import away, ison, setname, userhost
-from culture.ircd.commands.redaction import redact
-from culture.ircd.commands.registration import nick, password, user
-from culture.ircd.commands.relay import relaymsg
-from culture.ircd.commands.server import admin, info, lusers, motd, stats, summon, time, users, version
-from culture.ircd.commands.speech import notice, privmsg, tagmsg
-from culture.ircd.commands.who import who
-from culture.ircd.commands.whois import whois, whowas
-from culture.ircd.core import Command
+from culture.ircd.commands.channels.invite_kick import invite, kick
+from culture.ircd.commands.channels.list import list_
+from culture.ircd.commands.channels.membership import join, names, part, topic
+from culture.ircd.commands.channels.mode import mode
+from culture.ircd.commands.channels.rename import rename
+from culture.ircd.commands.messages.batch import batch
+from culture.ircd.commands.messages.markread import markread
+from culture.ircd.commands.messages.privmsg import notice, privmsg, tagmsg
+from culture.ircd.commands.messages.redact import redact
+from culture.ircd.commands.messages.relaymsg import relaymsg
+from culture.ircd.commands.people.chghost import chghost
+from culture.ircd.commands.people.metadata import metadata
+from culture.ircd.commands.people.monitor import monitor
+from culture.ircd.commands.people.presence import away, ison, setname, userhost
+from culture.ircd.commands.people.who import who
+from culture.ircd.commands.people.whois import whois, whowas
+from culture.ircd.commands.row import Command
+from culture.ircd.commands.server.help import help_, help_index
+from culture.ircd.commands.server.info import admin, info, lusers, motd, stats, summon, time, users, version
+from culture.ircd.commands.server.links import connect, links, map_, server, squit
+from culture.ircd.commands.server.oper import kill, oper, rehash, wallops
+from culture.ircd.commands.session.accounts import register, verify
+from culture.ircd.commands.session.authentication import authenticate
+from culture.ircd.commands.session.extended_isupport import isupport
+from culture.ircd.commands.session.liveness import ignore, ping, quit_
+from culture.ircd.commands.session.negotiation import cap
+from culture.ircd.commands.session.registration import nick, password, user
 from culture.ircd.session import ANY, NEW
 
 COMMANDS: dict[str, Command] = {
@@ -53,7 +53,7 @@ COMMANDS: dict[str, Command] = {
     "LUSERS": Command(lusers),
     "MAP": Command(map_),
     "MARKREAD": Command(markread),
-    "METADATA": Command(metadata, params=2, phases=ANY),
+    "METADATA": Command(metadata, phases=ANY),
     "MODE": Command(mode, params=1),
     "MONITOR": Command(monitor, params=1),
     "MOTD": Command(motd),

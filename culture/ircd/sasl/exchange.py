@@ -14,20 +14,20 @@ from culture.ircd.sasl.step import Mechanism, SaslFailure
 
 CHUNK: Final = 400
 EMPTY: Final = "+"
+# A whole response, which may be a long token.
 RESPONSE_CHARS: Final = 16 * CHUNK
-"""A whole response, which may be a long token."""
 
+# Whom each asks. It is made for a connection with this certificate, or with none.
 MECHANISMS: Final[dict[str, tuple[AuthenticatorName, Callable[[str], Mechanism]]]] = {
     "PLAIN": ("password", lambda fingerprint: Plain()),
     "EXTERNAL": ("certificate", External),
     "SCRAM-SHA-256": ("password", lambda fingerprint: ScramSha256()),
     "OAUTHBEARER": ("token", lambda fingerprint: OauthBearer()),
 }
-"""Whom each asks. It is made for a connection with this certificate, or with none."""
 
 
-class ResponseTooLong(Exception):
-    """A chunk, or all of them together."""
+class ChunkTooLong(Exception):
+    """A single line has more than a chunk."""
 
 
 @dataclass(slots=True)
@@ -38,8 +38,10 @@ class Exchange:
 
     def feed(self, chunk: str) -> bytes | None:
         """The whole response once its last chunk is there."""
-        if len(chunk) > CHUNK or len(self._chunks) + len(chunk) > RESPONSE_CHARS:
-            raise ResponseTooLong
+        if len(chunk) > CHUNK:
+            raise ChunkTooLong
+        if len(self._chunks) + len(chunk) > RESPONSE_CHARS:
+            raise SaslFailure("the response is too long")
         self._chunks += "" if chunk == EMPTY else chunk
         if len(chunk) == CHUNK:
             return None

@@ -6,8 +6,8 @@ from culture.ircd.sasl.step import Ask, Challenge, LoggedIn, SaslFailure, Step, 
 from culture.names import fold
 
 _REFUSED = b'{"status":"invalid_token"}'
+# What a client answers to an error, so that the exchange can end (RFC 7628 section 3.2.3).
 _UNDERSTOOD = b"\x01"
-"""What a client answers to an error, so that the exchange can end (RFC 7628 section 3.2.3)."""
 
 # RFC 7628 section 3.1: a GS2 header, then key=value pairs, each ended by ^A, and one more ^A.
 _MESSAGE = re.compile(r"[ny],(?:a=(?P<authzid>[^,]*))?,\x01(?P<pairs>(?:[A-Za-z]+=[^\x01]*\x01)*)\x01")

@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import re
 
-from culture.ircd.auth import ScramKeys
+from culture.ircd.auth.questions import ScramKeys
 from culture.ircd.sasl.step import Ask, Challenge, LoggedIn, SaslFailure, Step, decoded
 from culture.names import fold
 

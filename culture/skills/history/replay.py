@@ -1,21 +1,22 @@
-"""What was recorded, as lines: as everyone read it then, or as `HISTORY` tells it."""
+"""Turn stored events into replies: original lines for CHATHISTORY, or lines of HISTORY."""
 
 from collections.abc import Iterator, Set
 from typing import Final
 
+from culture.ircd.delivery.text import LINE_BYTES, fragments_of, size
 from culture.ircd.skills import Reply
-from culture.ircd.text import LINE_BYTES, fragments_of, size
+from culture.protocol.accounts import account_at
 from culture.protocol.capabilities import Cap
-from culture.protocol.happening import FOR_HOSTS, LINES_TAG
+from culture.protocol.event_record import FOR_HOSTS, LINES_TAG
 from culture.protocol.render import format_time
 from culture.store.history.indexing import SPEECH
 from culture.store.history.reading import Recorded
 
 EVENTS: Final = ("JOIN", "PART", "KICK", "QUIT", "NICK", "TOPIC", "MODE")
+# These name no channel on the wire.
 _NOWHERE: Final = frozenset({"QUIT", "NICK"})
-"""These name no channel on the wire."""
+# These have a text, also an empty one.
 _TEXTUAL: Final = frozenset({"PRIVMSG", "NOTICE", "TOPIC", "QUIT"})
-"""These have a text, also an empty one."""
 
 
 def commands_for(caps: Set[str]) -> tuple[str, ...]:
@@ -31,8 +32,8 @@ def commands_for(caps: Set[str]) -> tuple[str, ...]:
 
 
 def replayed(row: Recorded, name: str, caps: Set[str]) -> Reply:
-    """The line as it was. `name` is the channel that it was seen in, `caps` are of who reads it now."""
-    at = row.at_ms / 1000
+    """Return the original line. `name` is its channel, `caps` are the reader's capabilities."""
+    at, account = row.at_ms / 1000, account_at(row.account, row.origin)
     tags = {tag: value for tag, value in row.tags.items() if tag not in FOR_HOSTS}
     where = () if row.command in _NOWHERE else (row.target or name,)
     head = (*where, *row.params)
@@ -41,19 +42,20 @@ def replayed(row: Recorded, name: str, caps: Set[str]) -> Reply:
         lines = row.tags.get(LINES_TAG, "")
         fragments = fragments_of(row.text, room, lines)
         if len(fragments) > 1 or lines:
-            return Reply(row.command, head, row.mask, at, row.msgid, row.account, tags, fragments=fragments)
+            return Reply(row.command, head, row.mask, at, row.msgid, account, tags, fragments=fragments)
     has_text = bool(row.text) or row.command in _TEXTUAL
     if row.command == "JOIN":
         # Its text is the real name.
         has_text = Cap.EXTENDED_JOIN in caps
-        head = (*head, row.account or "*") if has_text else head
+        head = (*head, account or "*") if has_text else head
     params = (*head, row.text) if has_text else head
-    return Reply(row.command, params, row.mask, at, row.msgid, row.account, tags, trailing=has_text)
+    return Reply(row.command, params, row.mask, at, row.msgid, account, tags, trailing=has_text)
 
 
 def told(row: Recorded, name: str, server: str) -> Iterator[Reply]:
-    """`HISTORY <target> <sender> <timestamp> :<text>`, in as many lines as it takes."""
+    """Yield `HISTORY <target> <sender> <timestamp> :<text>` in as many lines as needed."""
     head = (name, row.nick, format_time(row.at_ms / 1000))
+    account = account_at(row.account, row.origin)
     room = LINE_BYTES - size(f":{server} HISTORY {' '.join(head)} :")
     for fragment in fragments_of(row.text, room):
-        yield Reply("HISTORY", (*head, fragment.text), "", row.at_ms / 1000, row.msgid, row.account)
+        yield Reply("HISTORY", (*head, fragment.text), "", row.at_ms / 1000, row.msgid, account)

@@ -1,4 +1,4 @@
-"""Who may read what: public channels whom they let in, others their members, direct messages their ends."""
+"""Decide who may read what: public channels, members of others, and the ends of direct messages."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -8,24 +8,24 @@ from culture.ircd.skills import Asker
 from culture.names import SIGNS, Folded, fold, is_channel, is_nick
 from culture.store.history.reading import (
     ALWAYS,
-    LAST,
     Conversation,
     View,
     conversations,
     find_place,
+    renamed_at,
     seated,
     was_called,
 )
 
 
 class Readable(NamedTuple):
+    # What is read, as it is spelled.
     name: str
-    """What is read, as it is spelled."""
     views: Sequence[View]
 
 
 def readable(connection: sqlite3.Connection, asker: Asker, target: str) -> Readable | None:
-    """What somebody may read of a channel or of what was said with a nick; None is no."""
+    """Return what the asker may read of a channel or of conversations with a nick; None if nothing."""
     if is_channel(target.lstrip(SIGNS)):
         return _channel(connection, asker, target)
     if not is_nick(target):
@@ -33,30 +33,30 @@ def readable(connection: sqlite3.Connection, asker: Asker, target: str) -> Reada
     wanted = fold(target)
     # Somebody may have been called otherwise when they talked.
     now = asker.named.get(wanted)
-    ends = {f"nick:{wanted}", now.end if now else ""}
-    known = conversations(connection, asker.ends)
-    talks = [talk for talk in known if fold(talk.nick) == wanted or talk.other in ends]
+    known = conversations(connection, asker.parties)
+    talks = [
+        talk for talk in known if fold(talk.nick) == wanted or (now is not None and talk.other == now.party)
+    ]
     if not talks:
         # Nobody was talked with under that nick since.
         talks = [talk for talk in known if was_called(connection, talk, wanted)]
     spelled = next((talk.nick for talk in talks if fold(talk.nick) == wanted), target)
-    return Readable(now.nick if now else spelled, [conversation_view(asker, talk) for talk in talks])
+    return Readable(now.nick if now else spelled, [conversation_view(talk) for talk in talks])
 
 
-def conversation_view(asker: Asker, talk: Conversation) -> View:
-    # A nick that anybody can take proves nothing about who had it before.
-    is_theirs = asker.nicks_are_owned or not talk.mine.startswith("nick:")
-    return View(talk.place, [ALWAYS], 0 if is_theirs else int(asker.named_at * 1000))
+def conversation_view(talk: Conversation) -> View:
+    """Return the view of a whole conversation, for one of its two parties."""
+    return View(talk.place, [ALWAYS])
 
 
 def channel_view(connection: sqlite3.Connection, asker: Asker, place: int, key: Folded) -> View | None:
-    """What of a channel. One that is gone can be read as far as it was public."""
+    """Return what the asker sees of a channel; of one that is gone, its public messages."""
     membership = asker.channels.get(key)
     if membership is not None:
         # Who makes a channel anew is no member of those that had its name before, unless they were in them.
-        ends = [end for end in asker.ends if asker.nicks_are_owned or not end.startswith("nick:")]
         since_ms = int(membership.channel_since * 1000)
-        return View(place, [(since_ms, LAST), *seated(connection, place, ends)])
+        seats = seated(connection, place, asker.parties)
+        return View(place, seats, 0, since_ms, renamed_at(connection, place))
     return None if asker.is_kept_from(key) else View(place, [])
 
 

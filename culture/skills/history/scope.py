@@ -1,4 +1,4 @@
-"""Where somebody searches: in one place, or in all that they may read."""
+"""The scope of a search: one place, or everything that the asker may read."""
 
 import itertools
 import sqlite3
@@ -18,10 +18,12 @@ _NOTHING: Final = Readable("", ())
 
 @dataclass(slots=True)
 class Scope:
+    """The places to search and the asker's views of them."""
+
     connection: sqlite3.Connection
     asker: Asker
+    # None: anywhere.
     places: Sequence[int] | None
-    """None: anywhere."""
     _names: dict[int, str] = field(default_factory=dict)
     _views: dict[int, View | None] = field(default_factory=dict)
 
@@ -30,22 +32,22 @@ class Scope:
             self._views[view.place], self._names[view.place] = view, what.name
 
     def first_readable(self, hits: Iterable[Hit], most: int) -> list[Recorded]:
-        """In the same order. No more are looked at than it takes."""
+        """Return the first `most` readable hits as rows, in the same order, without checking the rest."""
         numbers = (hit.number for hit in hits if self._may_read(hit))
         return rows_of(self.connection, list(itertools.islice(numbers, most)))
 
     def name_of(self, row: Recorded) -> str:
-        """The channel, or who was talked with."""
+        """Return the channel, or the nick of the other party."""
         return self._names[row.place]
 
     def _may_read(self, hit: Hit) -> bool:
         if hit.place not in self._views:
             if not hit.is_public:
-                # Where they may read such, they have a view.
+                # The asker has a view of every place with readable private messages.
                 return False
             name = place_names(self.connection, [hit.place])[hit.place]
             self._names[hit.place] = name
-            # What is for operators is not found by those who search everywhere.
+            # Searches everywhere do not include `@#channel`.
             is_open = bool(name) and name[0] not in SIGNS
             self._views[hit.place] = (
                 channel_view(self.connection, self.asker, hit.place, fold(name)) if is_open else None
@@ -55,11 +57,11 @@ class Scope:
 
 
 def search_scope(connection: sqlite3.Connection, asker: Asker, target: str) -> Scope:
-    """`*` is everywhere. Raises Failure for what may not be read."""
+    """Return the scope for a target; `*` is everywhere. Raise Failure if it may not be read."""
     if target == EVERYWHERE:
         scope = Scope(connection, asker, None)
-        for talk in conversations(connection, asker.ends):
-            scope.add(Readable(talk.nick, [conversation_view(asker, talk)]))
+        for talk in conversations(connection, asker.parties):
+            scope.add(Readable(talk.nick, [conversation_view(talk)]))
         for key in asker.channels:
             scope.add(readable(connection, asker, key) or _NOTHING)
         return scope

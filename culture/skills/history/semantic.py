@@ -1,4 +1,4 @@
-"""HISTORY SEMANTIC: what was meant, whatever words it was said in."""
+"""HISTORY SEMANTIC: search by meaning with embedding vectors."""
 
 import contextlib
 import importlib.util
@@ -23,8 +23,8 @@ IDLE_S: Final = 2.0
 FORGET_EVERY_S: Final = 3600.0
 MANY: Final = 10_000
 NICENESS: Final = 15
+# Reciprocal rank fusion: how little the first places differ from those behind them.
 _SMOOTHING: Final = 60
-"""Reciprocal rank fusion: how little the first places differ from those behind them."""
 
 
 class Encoder(Protocol):
@@ -35,7 +35,7 @@ class Semantic:
     def __init__(
         self, archive: Archive, make_encoder: Callable[[], Encoder], report: Callable[[str], None]
     ) -> None:
-        """The encoder is made when it is needed for the first time: that takes a while."""
+        """The encoder is created on first use, because loading it takes a while."""
         self._archive = archive
         self._make_encoder = make_encoder
         self._report = report
@@ -55,7 +55,7 @@ class Semantic:
             self._thread.join()
 
     def search(self, scope: Scope, text: str) -> list[Recorded]:
-        """What may be read, best first: by meaning and by words together."""
+        """Return readable messages, best first, by meaning and by words (reciprocal rank fusion)."""
         query = parse_query(text)
         encoder, vectors = self._tools()
         near = vectors.nearest(encoder.encode([text])[0], scope.places, MOST_HITS)
@@ -65,7 +65,7 @@ class Semantic:
         return fused([by_meaning, ranked(by_words, query)])
 
     def index(self) -> int:
-        """Of the events that have no vector yet, the next few; how many there were."""
+        """Compute the vectors of the next few events; return how many."""
         query = f"""
         SELECT id, place, text FROM events
         WHERE id > ? AND command IN {SPEECH} AND is_redacted = 0 AND text <> '' ORDER BY id LIMIT ?
@@ -79,7 +79,7 @@ class Semantic:
         return len(rows)
 
     def forget(self) -> None:
-        """What was redacted or pruned has no vector any more."""
+        """Delete the vectors of redacted and pruned events."""
         _, vectors = self._tools()
         numbers = vectors.numbers()
         kept: list[int] = []
@@ -119,7 +119,7 @@ class Semantic:
 
 
 def open_semantic(archive: Archive, report: Callable[[str], None]) -> Semantic | None:
-    """None where the server has no model, or not what it takes to run it."""
+    """Return the semantic search, or None if the model or its dependencies are missing."""
     model = find_model()
     if model is None:
         return None
@@ -130,7 +130,7 @@ def open_semantic(archive: Archive, report: Callable[[str], None]) -> Semantic |
 
 
 def fused(lists: Sequence[Sequence[Recorded]]) -> list[Recorded]:
-    """One list of several, by the places that each gives a row (reciprocal rank fusion)."""
+    """Merge several rankings into one by reciprocal rank fusion."""
     scores: dict[int, float] = {}
     rows: dict[int, Recorded] = {}
     for ranking in lists:

@@ -1,15 +1,14 @@
-"""The history skill: records before anybody is told, and answers HISTORY and CHATHISTORY."""
+"""The history skill: record events before delivery, and answer HISTORY and CHATHISTORY."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from culture.errors import CultureError
-from culture.ircd.skills import Asker, Found, Happening, NotRecordedError, Skill, SkillCommand
-from culture.names import fold, has_prefix
+from culture.ircd.skills import Asker, EventRecord, Found, NotRecordedError, Skill, SkillCommand
 from culture.protocol.capabilities import Cap
 from culture.protocol.ctcp import is_request
-from culture.skills.history.chathistory import MOST, REFERENCES, ChatHistory
-from culture.skills.history.command import HistoryCommand
+from culture.skills.history.chathistory import CHATHISTORY_HELP, MOST, REFERENCES, ChatHistory
+from culture.skills.history.command import HELP, HistoryCommand
 from culture.skills.history.rights import readable
 from culture.skills.history.semantic import Semantic
 from culture.store.history.archive import Archive
@@ -21,11 +20,13 @@ RECORDED: Final = frozenset(
         *("JOIN", "PART", "KICK", "QUIT", "NICK", "TOPIC", "MODE", "RENAME"),
     }
 )
+# Typing notifications are not recorded.
 _PASSING: Final = {"+typing", "+draft/typing"}
-"""That somebody is typing is news for a moment, and then for nobody."""
 
 
 class History(Skill):
+    """Records events in the archive and answers queries."""
+
     name = "history"
     records = RECORDED
     caps = frozenset({Cap.CHATHISTORY, Cap.EVENT_PLAYBACK, Cap.MESSAGE_REDACTION})
@@ -34,10 +35,9 @@ class History(Skill):
     def __init__(self, archive: Archive, server: str, semantic: Semantic | None = None) -> None:
         self.archive = archive
         self.semantic = semantic
-        self._server = server
         self.commands = {
-            "CHATHISTORY": SkillCommand(ChatHistory(archive).answer),
-            "HISTORY": SkillCommand(HistoryCommand(archive, server, semantic).answer),
+            "CHATHISTORY": SkillCommand(ChatHistory(archive).answer, help=CHATHISTORY_HELP),
+            "HISTORY": SkillCommand(HistoryCommand(archive, server, semantic).answer, help=HELP),
         }
 
     def start(self) -> None:
@@ -48,14 +48,14 @@ class History(Skill):
     def begin_generation(self, least: int) -> int:
         return self.archive.begin_generation(least)
 
-    def commit(self, happened: Sequence[Happening]) -> None:
+    def commit(self, happened: Sequence[EventRecord]) -> None:
         commands = {each[2] for each in happened}
         if "TAGMSG" in commands or "\x01" in {each[6][:1] for each in happened}:
             happened = [each for each in happened if not _is_passing(each)]
         try:
             self.archive.append(happened)
         except CultureError:
-            # Which file it is concerns the operator, who was told.
+            # The client is not told the file name; the archive reports it to the operator.
             raise NotRecordedError("it cannot be written down right now") from None
         if "REDACT" in commands:
             self.archive.forget()
@@ -67,10 +67,7 @@ class History(Skill):
             if row is None:
                 return None
             ends = ends_of(connection, row.place)
-        # Somebody else may have an account of that name on another host.
-        is_here = not asker.nicks_are_owned or has_prefix(row.nick, self._server)
-        by = f"account:{fold(row.account)}" if row.account and is_here else f"nick:{fold(row.nick)}"
-        return Found(by, row.at_ms / 1000, ends)
+        return Found(row.author, row.at_ms / 1000, ends)
 
     def is_alive(self) -> bool:
         return self.archive.is_alive
@@ -81,11 +78,11 @@ class History(Skill):
         self.archive.close()
 
 
-def _is_passing(happening: Happening) -> bool:
+def _is_passing(happening: EventRecord) -> bool:
     match happening.command:
         case "TAGMSG":
             return {tag for tag in happening.tags if tag.startswith("+")} <= _PASSING
         case "PRIVMSG" | "NOTICE":
-            # Whoever reads it later would answer it once more.
+            # A client that replays a CTCP request would answer it again.
             return is_request(happening.text)
     return False

@@ -1,8 +1,8 @@
-"""The file of one agent: what must be the same after a restart, by one connection of one thread.
+"""The database of one agent: its state across restarts, used by one connection of one thread.
 
-Everything in it changes together: how far the network was heard is never written without what was heard
-worth a turn. A machine that loses power forgets the last moments of both, and hears them again from the
-server; a process that is killed forgets nothing. So no commit waits for the disk.
+Queue and marks change in the same transaction, so a mark never moves past a message that is not queued. After
+a power failure the last moments of both are missing and are read from the server again; a killed process
+loses nothing. So no commit waits for the disk.
 """
 
 import contextlib
@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import Final
 
 from culture.errors import UnavailableError
-from culture.store.agent.hearing import Hearing
 from culture.store.agent.queue import Queue
+from culture.store.agent.read_marks import ReadMarks
 from culture.store.agent.spending import Spending
+from culture.store.agent.transcript import Transcript
 from culture.store.database import BUSY_S, MIGRATIONS, prepare
 
 FILE: Final = "agent.db"
+# The WAL is checkpointed, which waits for the disk, at this size (32 MB).
 LOG_PAGES: Final = 8000
-"""How long the log of changes gets before it is put into the file, which waits for the disk (32 MB)."""
 
 
 class AgentFile:
+    """Queue, marks, spending and transcript of an agent."""
+
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
         prepare(self._path, MIGRATIONS / "agent")
@@ -31,12 +34,19 @@ class AgentFile:
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         self.queue = Queue(self._connection)
-        self.hearing = Hearing(self._connection)
+        self.hearing = ReadMarks(self._connection)
         self.spending = Spending(self._connection)
+        # The transcript has its own file: it is large, may be deleted, and is read while it is written.
+        self.transcript = Transcript(directory)
+
+    @property
+    def directory(self) -> Path:
+        """Return the state directory of the agent."""
+        return self._path.parent
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """All of it takes effect, or nothing. What SQLite cannot do is told as an error of ours."""
+        """Run the block in one transaction. SQLite errors become UnavailableError."""
         with _told(self._path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             yield
@@ -44,22 +54,25 @@ class AgentFile:
         self.hearing.written()
 
     def keep(self, name: str, value: str) -> None:
+        """Store a value under a name."""
         with self.at_once():
             self._connection.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
 
     def kept(self, name: str) -> str:
-        """The value that was kept last under this name; empty if there is none."""
+        """Return the value stored under a name, or an empty string."""
         with _told(self._path):
             row = self._connection.execute("SELECT value FROM kept WHERE name = ?", (name,)).fetchone()
         return str(row[0]) if row else ""
 
     def close(self) -> None:
+        """Close the database and the transcript."""
+        self.transcript.close()
         self._connection.close()
 
 
 @contextlib.contextmanager
 def left_queue(directory: Path) -> Iterator[Queue]:
-    """That of an agent which does not run, to look at: the file stays as it is."""
+    """Open the queue of a stopped agent read-only."""
     path = directory / FILE
     with _told(path), contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
         yield Queue(connection)

@@ -1,4 +1,4 @@
-"""The queue of an agent: what was said to it, and what became of that."""
+"""The queue of an agent: messages that need a turn, and their states."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -7,23 +7,27 @@ from typing import Final, NamedTuple
 
 from culture.names import fold
 
+# The most messages of one conversation in one turn.
 MOST_AT_ONCE: Final = 50
-"""Lines of one conversation that are taken together."""
 
 
-class State(StrEnum):
+class QueueState(StrEnum):
+    """The state of a message in the queue."""
+
+    # It waits for its turn.
     QUEUED = "queued"
-    """It waits for its turn."""
+    # It was given to the backend.
     INJECTED = "injected"
-    """It was given to the backend."""
+    # The agent spoke on IRC in its turn.
     ANSWERED = "answered"
-    """The agent spoke where it was asked, or its turn ended well."""
+    # The turn succeeded without a message of the agent.
+    SILENT = "silent"
+    # It waited too long, or its turn failed for good. The note says which.
     EXPIRED = "expired"
-    """It was given up: it waited too long, or its turn failed for good. The note says which."""
 
 
-class Question(NamedTuple):
-    """Something said that is worth a turn."""
+class QueuedMessage(NamedTuple):
+    """A message that needs a turn."""
 
     msgid: str
     concern: str
@@ -31,16 +35,21 @@ class Question(NamedTuple):
     channel: str | None
     text: str
     said_ms: int
+    # Whether the sender is an agent itself.
+    by_agent: bool = False
 
     @property
     def conversation(self) -> str:
+        """Return the channel, or the sender of a direct message."""
         return self.channel or self.sender
 
 
-class Entry(NamedTuple):
+class QueueEntry(NamedTuple):
+    """A message with its state in the queue."""
+
     number: int
-    state: State
-    question: Question
+    state: QueueState
+    question: QueuedMessage
     changed_ms: int
     turn: str
     tries: int
@@ -48,27 +57,31 @@ class Entry(NamedTuple):
 
     @property
     def is_repeat(self) -> bool:
+        """Return whether an earlier turn already had this message."""
         return self.tries > 0
 
 
 _COLUMNS: Final = (
-    "number, state, msgid, concern, sender, channel, text, said_ms, changed_ms, turn, tries, note"
+    "number, state, msgid, concern, sender, channel, text, said_ms, by_agent, changed_ms, turn, tries, note"
 )
 
 
+_DONE: Final = "state IN ('answered', 'silent', 'expired')"
+
+
 class Queue:
-    """Works inside the transactions of its file."""
+    """The queue; the caller opens the transactions."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def add(self, question: Question, now_ms: int) -> bool:
-        """Whether it is new: what was taken once is not taken again, whatever became of it."""
+    def add(self, question: QueuedMessage, now_ms: int) -> bool:
+        """Add a message; return False if it is already in the queue, whatever its state."""
         added = self._connection.execute(
             """
             INSERT INTO queue (msgid, state, concern, sender, channel, conversation, text, said_ms,
-                               changed_ms, turn, tries, crashes, note)
-            VALUES (?, 'queued', ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '') ON CONFLICT (msgid) DO NOTHING
+                               changed_ms, turn, tries, crashes, note, by_agent)
+            VALUES (?, 'queued', ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', ?) ON CONFLICT (msgid) DO NOTHING
             """,
             (
                 question.msgid,
@@ -79,12 +92,13 @@ class Queue:
                 question.text,
                 question.said_ms,
                 now_ms,
+                int(question.by_agent),
             ),
         )
         return added.rowcount == 1
 
-    def next(self) -> list[Entry]:
-        """Who has waited longest, and all others who wait in the same conversation."""
+    def next(self) -> list[QueueEntry]:
+        """Return the oldest queued message and the others of its conversation."""
         return self._entries(
             """
             WHERE state = 'queued' AND conversation =
@@ -94,7 +108,8 @@ class Queue:
             MOST_AT_ONCE,
         )
 
-    def inject(self, entries: Iterable[Entry], turn: str, now_ms: int) -> None:
+    def inject(self, entries: Iterable[QueueEntry], turn: str, now_ms: int) -> None:
+        """Mark messages as given to the backend in this turn."""
         self._connection.executemany(
             """
             UPDATE queue SET state = 'injected', turn = ?, tries = tries + 1, changed_ms = ?
@@ -103,18 +118,18 @@ class Queue:
             [(turn, now_ms, entry.number) for entry in entries],
         )
 
-    def answer_all(self, now_ms: int) -> int:
-        """What the backend was given is done with."""
+    def end_all(self, state: QueueState, now_ms: int) -> int:
+        """Give all injected messages this final state; return how many there were."""
         return self._connection.execute(
-            "UPDATE queue SET state = 'answered', changed_ms = ? WHERE state = 'injected'", (now_ms,)
+            "UPDATE queue SET state = ?, changed_ms = ? WHERE state = 'injected'", (state, now_ms)
         ).rowcount
 
     def answer_one(self, conversation: str, now_ms: int) -> int:
-        """The first thing that the backend was given from this conversation is answered.
+        """Mark the first injected message of a conversation as answered; return how many changed.
 
-        Also if it waits again: words of a backend that died as it spoke are heard later. Only one: whoever
-        answers several in one message and is killed then is asked again, which it knows; who answered one
-        of several would never be asked for the others.
+        This includes a message that is queued again, because the echo of a reply may arrive after the backend
+        died. Only one message is marked: if the backend is killed, the rest is given to it again, which is
+        better than losing messages that it did not answer.
         """
         return self._connection.execute(
             """
@@ -135,59 +150,74 @@ class Queue:
             (int(is_crash), now_ms),
         ).rowcount
 
-    def give_up(self, entries: Iterable[Entry], note: str, now_ms: int) -> None:
+    def give_up(self, entries: Iterable[QueueEntry], note: str, now_ms: int) -> None:
         self._connection.executemany(
             "UPDATE queue SET state = 'expired', note = ?, changed_ms = ? WHERE number = ?",
             [(note, now_ms, entry.number) for entry in entries],
         )
 
-    def injected(self) -> list[Entry]:
+    def injected(self) -> list[QueueEntry]:
         return self._entries("WHERE state = 'injected' ORDER BY number")
 
-    def waiting_since(self, before_ms: int) -> list[Entry]:
+    def waiting_since(self, before_ms: int) -> list[QueueEntry]:
         """Those who wait for something that was said before that."""
         return self._entries("WHERE state = 'queued' AND said_ms < ? ORDER BY number", before_ms)
 
-    def beyond(self, most: int) -> list[Entry]:
+    def beyond(self, most: int) -> list[QueueEntry]:
         """Those who wait behind so many others."""
         return self._entries("WHERE state = 'queued' ORDER BY number LIMIT -1 OFFSET ?", most)
 
-    def beyond_of(self, sender: str, most: int) -> list[Entry]:
-        """The same, of those by one sender."""
+    def beyond_of(self, sender: str, most: int) -> list[QueueEntry]:
+        """Return the queued messages of one sender beyond the first `most`."""
         return self._entries(
             "WHERE state = 'queued' AND sender = ? ORDER BY number LIMIT -1 OFFSET ?", sender, most
         )
 
-    def fatal(self, crashes: int) -> list[Entry]:
-        """Those who wait although so many turns with them ended in a crash."""
+    def fatal(self, crashes: int) -> list[QueueEntry]:
+        """Return the queued messages whose turns crashed at least this often."""
         return self._entries("WHERE state = 'queued' AND crashes >= ? ORDER BY number", crashes)
 
     def oldest_ms(self) -> int | None:
-        """When the oldest of what waits was said."""
+        """Return the time of the oldest queued message, or None."""
         (oldest,) = self._connection.execute(
             "SELECT min(said_ms) FROM queue WHERE state = 'queued'"
         ).fetchone()
         return oldest if oldest is None else int(oldest)
 
-    def count(self, state: State) -> int:
+    def count(self, state: QueueState) -> int:
+        """Return the number of messages in this state."""
         (count,) = self._connection.execute("SELECT count(*) FROM queue WHERE state = ?", (state,)).fetchone()
         return int(count)
 
-    def last(self, most: int) -> list[Entry]:
-        """What is not done yet, all of it, and the newest of the rest; in the order in which it came."""
+    def last(self, most: int) -> list[QueueEntry]:
+        """Return all unfinished messages and the `most` newest finished ones, in order of arrival."""
         open_ones = self._entries("WHERE state IN ('queued', 'injected')")
-        done = self._entries("WHERE state IN ('answered', 'expired') ORDER BY number DESC LIMIT ?", most)
+        done = self._entries(f"WHERE {_DONE} ORDER BY number DESC LIMIT ?", most)
         return sorted(open_ones + done)
 
     def forget(self, before_ms: int) -> None:
-        """What was done with before that."""
-        self._connection.execute(
-            "DELETE FROM queue WHERE state IN ('answered', 'expired') AND changed_ms < ?", (before_ms,)
-        )
+        """Delete messages that were finished before this time."""
+        self._connection.execute(f"DELETE FROM queue WHERE {_DONE} AND changed_ms < ?", (before_ms,))
 
-    def _entries(self, which: str, *values: object) -> list[Entry]:
+    def _entries(self, which: str, *values: object) -> list[QueueEntry]:
         rows = self._connection.execute(f"SELECT {_COLUMNS} FROM queue {which}", values)
-        return [
-            Entry(number, State(state), Question(*question), changed_ms, turn, tries, note)
-            for number, state, *question, changed_ms, turn, tries, note in rows
-        ]
+        return [_entry(*row) for row in rows]
+
+
+def _entry(
+    number: int,
+    state: str,
+    msgid: str,
+    concern: str,
+    sender: str,
+    channel: str | None,
+    text: str,
+    said_ms: int,
+    by_agent: int,
+    changed_ms: int,
+    turn: str,
+    tries: int,
+    note: str,
+) -> QueueEntry:
+    question = QueuedMessage(msgid, concern, sender, channel, text, said_ms, bool(by_agent))
+    return QueueEntry(number, QueueState(state), question, changed_ms, turn, tries, note)

@@ -1,1 +1,1 @@
-"""History: what happens goes to a journal at once, and behind the traffic into SQLite, to be read."""
+"""Message history: a write-ahead journal, and a SQLite database that a thread fills from it."""

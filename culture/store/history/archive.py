@@ -1,4 +1,4 @@
-"""The archive: a journal to append to, and a database that is filled from it and read."""
+"""The archive: append events to the journal, ingest them into the database, and read them."""
 
 import contextlib
 import itertools
@@ -10,43 +10,43 @@ from pathlib import Path
 from typing import Final
 
 from culture.errors import UnavailableError
-from culture.store.damage import is_damage, set_aside, set_aside_if_damaged
+from culture.store.corruption import is_damage, set_aside, set_aside_if_damaged
 from culture.store.database import MIGRATIONS, prepare
-from culture.store.history.filing import Filing, filed_position
 from culture.store.history.holdings import Holdings, add, filed_holdings
+from culture.store.history.index_repair import begin_index_anew, is_sound_but_for_index, may_be_of_index
 from culture.store.history.indexing import index
-from culture.store.history.journal import Entry, Happened, Journal, Position, decode
-from culture.store.history.mending import begin_index_anew, is_sound_but_for_index, may_be_of_index
+from culture.store.history.ingest import Ingest, filed_position
+from culture.store.history.journal import EventFields, Journal, JournalEntry, Position, decode
 from culture.store.history.vectors import FILE as VECTORS
-from culture.store.reserve import give_up, lay_by
+from culture.store.reserve import create_reserve, release_reserve
 
 FILE: Final = "history.db"
 DIRECTORY: Final = "history"
+# Events that are ingested at a time: about a millisecond, after which the server's thread may run.
 SLICE: Final = 50
-"""How many events are filed at a time: about a millisecond, after which the server has its turn."""
+# The same when a reader waits, or when ingestion is far behind.
 READERS_SLICE: Final = 1000
-"""The same for somebody who waits for it, or when it is far behind."""
 INDEX_SLICE: Final = 300
 FAR_BYTES: Final = 8 * 1024 * 1024
 FILE_EVERY_S: Final = 0.25
+# Pause between two slices while there is more to do.
 REST_S: Final = 0.01
-"""Between two slices while there is more to do."""
+# The same under load: the server comes first, and history catches up later.
 PRESSED_REST_S: Final = 0.25
-"""The same while much is said: the server comes first, and history catches up when it is quiet again."""
+# Load begins at this rate, more than a thousand messages per second.
 PRESSED_BYTES_PER_S: Final = 256 * 1024
-"""So much is much: more than a thousand messages."""
 RETRY_S: Final = 5.0
 TIDY_EVERY_S: Final = 1.0
+# How long a reader waits until earlier events are ingested.
 CATCH_UP_S: Final = 10.0
-"""How long a reader waits for what happened before it asked."""
 BUSY_S: Final = 10.0
+# Repair is tried at most once in this time, in case the disk damages what is written to it.
 MEND_EVERY_S: Final = 60.0
-"""Where a disk damages what is written to it, nobody waits for more than that."""
 WAL_BYTES: Final = 64 * 1024 * 1024
 
 
 class Archive:
-    """`append` is for the thread of the server, everything else for any other."""
+    """Journal and database of the history. The server's thread calls `append`, other threads the rest."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Archive:
         report: Callable[[str], None] = lambda text: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`report` is told what somebody should know: a damaged file, a full disk."""
+        """Open or create the files. `report` gets messages for the operator: a damaged file, a full disk."""
         self.directory = directory
         self._report = report
         self._clock = clock
@@ -76,49 +76,50 @@ class Archive:
         try:
             self._open()
         except UnavailableError:
-            if not give_up(self._reserve):
+            if not release_reserve(self._reserve):
                 raise
             self._open()
-            self._report("the disk is full: what was laid by for a start is used up")
+            self._report("the disk is full: the space reserved for a start is used up")
         if self.journal.position < self._filed:
-            # The database is a restored one, and came without its journal.
+            # The database was restored without its journal.
             self.journal.begin_segment(self._filed.segment + 1)
 
     def begin_generation(self, least: int) -> int:
-        """For the numbers of this process. What an earlier one wrote down is filed before."""
+        """Begin a generation of event numbers after ingesting the journal of an earlier process."""
         self.catch_up()
         with self._lock, self._transaction():
             return self._filing.begin_generation(least)
 
-    def append(self, happened: Sequence[Happened]) -> None:
-        """All of it or nothing: then it raises UnavailableError, and `report` is told once."""
+    def append(self, happened: Sequence[EventFields]) -> None:
+        """Append all events to the journal. Raise UnavailableError if none were written; report it once."""
         try:
             self.journal.append(happened)
         except UnavailableError as error:
             if not self._is_refusing:
                 self._is_refusing = True
-                self._report(f"messages are refused until they can be written down: {error}")
+                self._report(f"messages are refused until they can be recorded: {error}")
             raise
         if self._is_refusing:
             self._is_refusing = False
-            self._report("messages are taken again")
+            self._report("messages are accepted again")
 
     def forget(self) -> None:
-        """Something was redacted: files that have it besides are to go as soon as they can. As `append`."""
+        """Remove journal and WAL soon, because they contain a redacted message. Call it where `append` is."""
         self.journal.begin_segment()
         self._forget_at = self.journal.position
 
     def start(self) -> None:
-        """File and index behind the traffic, in a thread."""
+        """Start the thread that ingests and indexes."""
         self._thread = threading.Thread(target=self._run, name="history", daemon=True)
         self._thread.start()
 
     @property
     def is_alive(self) -> bool:
+        """Return whether the thread still runs, if it was started."""
         return self._thread is None or self._thread.is_alive()
 
     def close(self) -> None:
-        """At once: what is not filed yet is in the journal."""
+        """Close at once; events that are not ingested stay in the journal."""
         self._is_over = True
         self._wake.set()
         if self._thread is not None:
@@ -129,14 +130,14 @@ class Archive:
             self.journal.close()
 
     def holdings(self) -> Holdings:
-        """Of all that was appended, filed or not."""
+        """Return the watermarks of all appended events, ingested or not."""
         with self._lock:
             held = filed_holdings(self._connection)
             add(held, self._unfiled())
         return held
 
     def catch_up(self) -> None:
-        """Returns when all that happened before can be read. If that takes too long: UnavailableError."""
+        """Wait until all earlier events can be read. Raise UnavailableError if it takes too long."""
         end, deadline = self.journal.position, time.monotonic() + CATCH_UP_S
         while self._filed < end:
             with self._lock:
@@ -146,14 +147,14 @@ class Archive:
                 raise UnavailableError("history is behind the traffic")
 
     def index_for(self, seconds: float) -> None:
-        """What was said last can be searched too, unless there is much of it."""
+        """Index the latest messages for up to this time, so that they can be searched."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self._index():
             pass
 
     @contextlib.contextmanager
     def reading(self, *, is_current: bool = True) -> Iterator[sqlite3.Connection]:
-        """A connection of this thread: up to date, or as far as things are filed."""
+        """Return this thread's read connection; with `is_current` all earlier events are ingested first."""
         if is_current:
             self.catch_up()
         try:
@@ -164,14 +165,14 @@ class Archive:
                     self._mend()
             raise UnavailableError(f"cannot read '{self._path}': {error}") from None
 
-    # Behind the traffic.
+    # The background thread.
 
     def _run(self) -> None:
         while not self._is_over:
             try:
                 is_done = self._work()
             except Exception as error:
-                self._fail(f"history cannot be filed, and is tried again: {error}")
+                self._fail(f"history cannot be written to the database, will retry: {error}")
                 self._wake.wait(RETRY_S)
             else:
                 self._wake.wait(FILE_EVERY_S if is_done else self._rest_s())
@@ -185,7 +186,7 @@ class Archive:
         return PRESSED_REST_S if is_pressed else REST_S
 
     def _work(self) -> bool:
-        """A slice of what is to be done; whether nothing is left."""
+        """Do one slice of work; return whether nothing is left."""
         if time.monotonic() - self._tidied_at > TIDY_EVERY_S:
             self._tidied_at = time.monotonic()
             self.tidy()
@@ -213,13 +214,13 @@ class Archive:
                 if is_damage(error) and not self._is_sound:
                     self._set_aside()
             raise UnavailableError(f"cannot write '{self._path}': {error}") from None
-        # Nothing to read before the end: a new file was begun, and is empty.
+        # If nothing was read, a new and empty segment was begun.
         self._filed = position or end
         if flaws:
-            self._report(f"lines of '{self.directory}/journal-*' that cannot be read: {flaws}")
+            self._report(f"unreadable lines in '{self.directory}/journal-*': {flaws}")
         if self._is_failing:
             self._is_failing = False
-            self._report("history is filed again")
+            self._report("history is written to the database again")
 
     def _index(self) -> int:
         with self._lock:
@@ -232,8 +233,8 @@ class Archive:
                 return 0
 
     def tidy(self) -> None:
-        """What happened is on the disk, what was filed too, and files that are not needed are removed."""
-        lay_by(self._reserve)
+        """Sync journal and database to disk, and remove journal segments that are ingested."""
+        create_reserve(self._reserve)
         if self._synced != self.journal.position:
             self._synced = self.journal.position
             self.journal.sync()
@@ -263,9 +264,9 @@ class Archive:
             self._drop_vectors()
         prepare(self._path, MIGRATIONS / "history")
         self._connection = self._connect()
-        # What is redacted is not to be found in unused parts of the file.
+        # Overwrite redacted text, so that it cannot be recovered from the file.
         self._connection.execute("PRAGMA secure_delete = ON")
-        self._filing = Filing(self._connection)
+        self._filing = Ingest(self._connection)
         self._filed = filed_position(self._connection)
         self._looked_at, self._is_sound = -MEND_EVERY_S, True
 
@@ -277,15 +278,15 @@ class Archive:
         self._generation += 1
         set_aside(self._path, self._report, self._clock)
         self._drop_vectors()
-        # All that the journal still has is filed anew.
+        # The new database ingests everything that is still in the journal.
         self._open()
 
     def _mend(self) -> bool:
-        """Whether the index of words was begun anew: if nothing else is damaged. Takes seconds."""
+        """Rebuild the full-text index if nothing else is damaged; return whether it did. Takes seconds."""
         if time.monotonic() - self._looked_at < MEND_EVERY_S:
             return False
         try:
-            # One that has not read anything yet: what others remember may not be on the disk any more.
+            # A new connection reads from disk; the caches of others may hide the damage.
             with contextlib.closing(self._connect()) as connection:
                 self._is_sound = is_sound_but_for_index(connection)
                 if self._is_sound:
@@ -298,11 +299,11 @@ class Archive:
             self._is_sound = False
         self._looked_at, self._checked = time.monotonic(), Position(0, 0)
         if self._is_sound:
-            self._report(f"the index of words in '{self._path}' was damaged, and is made anew")
+            self._report(f"the full-text index in '{self._path}' was damaged and is being rebuilt")
         return self._is_sound
 
     def _drop_vectors(self) -> None:
-        """They tell of events by numbers that others will have."""
+        """Delete the vectors: their row ids will belong to other events."""
         (self.directory / VECTORS).unlink(missing_ok=True)
 
     def _connect(self) -> sqlite3.Connection:
@@ -336,7 +337,7 @@ class Archive:
             raise
         self._connection.execute("COMMIT")
 
-    def _unfiled(self) -> Iterator[Entry]:
+    def _unfiled(self) -> Iterator[JournalEntry]:
         for line, _ in self.journal.read(self._filed, self.journal.position):
             with contextlib.suppress(ValueError):
                 yield decode(line)

@@ -1,25 +1,26 @@
-"""Holdings: of each origin, up to which number everything is here that may be."""
+"""Watermarks per origin: the event number up to which this host holds everything that it may."""
 
 import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
-from culture.protocol.happening import GENERATION_SHIFT
-from culture.store.history.journal import Entry
+from culture.protocol.event_record import GENERATION_SHIFT
+from culture.store.history.journal import JournalEntry
 
+# Prefix of the scope of direct messages to a host, which have their own order.
 DIRECT: Final = ">"
-"""In front of the host that direct messages go to: they come by themselves, in an order of their own."""
 
+# The highest number by origin (empty: this host), scope and generation.
 Holdings = dict[str, dict[str, dict[int, int]]]
-"""By origin (empty: this host), scope and generation, the highest number."""
 
 
-def scopes(entry: Entry) -> tuple[str, ...]:
-    """What the number of an event counts for."""
+def scopes(entry: JournalEntry) -> tuple[str, ...]:
+    """Return the scopes that the number of an event is a watermark for."""
     return (f"{DIRECT}{entry.to}",) if entry.to else tuple(entry.scope.split(","))
 
 
 def filed_holdings(connection: sqlite3.Connection) -> Holdings:
+    """Return the watermarks in the database."""
     held: Holdings = {}
     query = "SELECT host, scope, generation, seq FROM holdings JOIN origins ON origins.id = origin"
     for host, scope, generation, seq in connection.execute(query):
@@ -27,8 +28,8 @@ def filed_holdings(connection: sqlite3.Connection) -> Holdings:
     return held
 
 
-def add(held: Holdings, entries: Iterable[Entry]) -> None:
-    """What is in the journal, and not filed yet."""
+def add(held: Holdings, entries: Iterable[JournalEntry]) -> None:
+    """Raise the watermarks by entries that are only in the journal."""
     for entry in entries:
         for scope in scopes(entry):
             numbers = held.setdefault(entry.origin, {}).setdefault(scope, {})

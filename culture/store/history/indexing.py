@@ -1,4 +1,4 @@
-"""The full-text index: behind the traffic, resumed where it stopped, and without a text of its own."""
+"""The full-text index (FTS5, contentless), filled incrementally by a background thread."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -20,21 +20,23 @@ _Row = tuple[int, str, int, str, str, int]
 
 
 def place_word(place: int) -> str:
+    """Return the index term for a place."""
     return f"p{place}"
 
 
 def sender_word(nick: str) -> str:
-    """One word, whatever a tokenizer thinks of the nick."""
+    """Return the index term for a sender, hex-encoded so that the tokenizer keeps it whole."""
     return f"n{fold(nick).encode().hex()}"
 
 
 def indexed_up_to(connection: sqlite3.Connection) -> int:
+    """Return the row id of the last indexed event."""
     row = connection.execute("SELECT position FROM marks WHERE name = ?", (WORDS_MARK,)).fetchone()
     return int(row[0]) if row else 0
 
 
 def index(connection: sqlite3.Connection, most: int) -> int:
-    """How many of the events that are not in the index yet were seen to, inside the caller's transaction."""
+    """Index up to `most` more events inside the caller's transaction; return how many."""
     query = _TEXTS.format("> ?") + " LIMIT ?"
     rows: list[_Row] = connection.execute(query, (indexed_up_to(connection), most)).fetchall()
     if rows:
@@ -45,9 +47,9 @@ def index(connection: sqlite3.Connection, most: int) -> int:
 
 
 def unindex(connection: sqlite3.Connection, events: Iterable[int]) -> None:
-    """To be called while the texts are still there: the index is told what to take out."""
+    """Remove events from the index. Call it before their texts are deleted, which FTS5 needs for this."""
     for event in events:
-        # To take out what is not in it would damage it.
+        # Removing an event that is not in the index would damage it.
         if connection.execute(_HAS, (event,)).fetchone():
             rows: list[_Row] = connection.execute(_TEXTS.format("= ?"), (event,)).fetchall()
             connection.executemany(_DELETE, _words(rows))

@@ -1,4 +1,4 @@
-"""The log of an origin: what it numbered, in that order, for a host that lacks it."""
+"""Read the numbered events of an origin from the database, for a peer that lacks them."""
 
 import itertools
 import json
@@ -8,18 +8,24 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from culture.names import SIGNS, Folded, fold
-from culture.protocol.happening import GENERATION_SHIFT, Happening
+from culture.protocol.event_record import GENERATION_SHIFT, EventRecord
 from culture.protocol.line import NO_TAGS
+from culture.protocol.parties import Party, parse_party
 
 _ROWS: Final = """
-SELECT seq, at_ms, msgid, command, key, name, target, mask, account, is_public, text, tags, params, to_host
+SELECT seq, at_ms, msgid, command, key, name, target, mask, account, session, is_public,
+  text, tags, params, to_host, events.id
 FROM events JOIN places ON places.id = place JOIN sources ON sources.id = source
 WHERE origin = ? AND seq BETWEEN ? AND ? AND {} AND is_local = 0 AND is_redacted = 0
 ORDER BY seq
 """
+# Conversations have no name, so direct messages between users of one host are excluded.
 _IN_CHANNELS: Final = _ROWS.format("to_host IS NULL AND name <> ''")
-"""Conversations have no name: what two people of one host write to each other is nobody else's."""
 _DIRECT: Final = _ROWS.format("to_host = ?")
+_RENAMES: Final = """
+SELECT key, events.id, target FROM events JOIN places ON places.id = place
+WHERE command = 'RENAME' AND key IN ({}) ORDER BY events.id
+"""
 
 
 def read_log(
@@ -30,15 +36,39 @@ def read_log(
     *,
     channels: AbstractSet[Folded] | None = None,
     to: str | None = None,
-) -> list[Happening]:
-    """The first behind these numbers, by generation: of channels, all or some, or direct ones to a host."""
+) -> list[EventRecord]:
+    """Return the first events after these numbers (by generation): of channels, or direct ones to a host."""
     row = connection.execute("SELECT id FROM origins WHERE host = ?", (origin,)).fetchone()
     if row is None:
         return []
     rows = itertools.chain.from_iterable(
         _rows(connection, row[0], first, last, to) for first, last in _ranges(connection, row[0], after)
     )
-    return list(itertools.islice(_happenings(rows, origin, channels), most))
+    names = None if channels is None else Names(connection, channels)
+    return list(itertools.islice(_happenings(rows, origin, names), most))
+
+
+class Names:
+    """Selects the rows that were recorded while their channel had one of these names.
+
+    A place keeps its history when it is renamed. A peer that may read a channel name gets only what was said
+    under that name.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, channels: AbstractSet[Folded]) -> None:
+        self._channels = channels
+        self._renames: dict[str, list[tuple[int, str]]] = {}
+        marks = ",".join("?" * len(channels))
+        for key, number, former in connection.execute(_RENAMES.format(marks), (*channels,)):
+            self._renames.setdefault(key, []).append((number, former))
+
+    def include(self, row: Sequence[Any]) -> bool:
+        """Return whether the row was recorded under one of the names."""
+        key, number = row[4].lstrip(SIGNS), row[15]
+        if key not in self._channels:
+            return False
+        name = next((former for at, former in self._renames.get(key, ()) if at > number), key)
+        return fold(name) in self._channels
 
 
 def _ranges(
@@ -59,20 +89,19 @@ def _rows(
     return connection.execute(_DIRECT, (*values, to))
 
 
-def _happenings(
-    rows: Iterable[tuple[Any, ...]], origin: str, channels: AbstractSet[Folded] | None
-) -> Iterator[Happening]:
-    """What was seen in several channels is several rows, and happened once."""
+def _happenings(rows: Iterable[tuple[Any, ...]], origin: str, names: Names | None) -> Iterator[EventRecord]:
+    """Combine the rows of an event that was seen in several channels into one record."""
     for _, group in itertools.groupby(rows, key=lambda row: row[0]):
-        seen = [row for row in group if channels is None or row[4].lstrip(SIGNS) in channels]
+        seen = [row for row in group if names is None or names.include(row)]
         if seen:
             yield _happening(seen, origin)
 
 
-def _happening(rows: Sequence[tuple[Any, ...]], origin: str) -> Happening:
-    seq, at_ms, msgid, command, key, name, target, mask, account, public, text, tags, params, to = rows[0]
+def _happening(rows: Sequence[tuple[Any, ...]], origin: str) -> EventRecord:
+    seq, at_ms, msgid, command, key, name, target, mask, account, session_id, public, *rest = rows[0]
+    text, tags, params, to, _ = rest
     is_everywhere = command in ("QUIT", "NICK")
-    return Happening(
+    happening = EventRecord(
         msgid,
         at_ms / 1000,
         command,
@@ -82,17 +111,25 @@ def _happening(rows: Sequence[tuple[Any, ...]], origin: str) -> Happening:
         text,
         json.loads(tags) if tags else NO_TAGS,
         bool(public) and not is_everywhere,
-        None if name else _ends(key, mask, account),
-        tuple((row[5], bool(row[9])) for row in rows) if is_everywhere else (),
+        None,
+        tuple((row[5], bool(row[10])) for row in rows) if is_everywhere else (),
         tuple(json.loads(params)) if params else (),
         origin,
         seq,
         to or "",
+        session_id=session_id,
     )
+    return happening if name else happening._replace(ends=_ends(key, happening))
 
 
-def _ends(key: str, mask: str, account: str) -> tuple[str, str]:
-    """Who wrote it, and for whom: a place knows its two ends only in the order of the alphabet."""
-    one, _, other = key.partition(" ")
-    writer = f"account:{fold(account)}" if account else f"nick:{fold(mask.partition('!')[0])}"
-    return (other, one) if writer == other else (one, other)
+def _ends(key: str, happening: EventRecord) -> tuple[Party, Party]:
+    """Return author and recipient; the key of a conversation has its ends in alphabetical order."""
+    one, other = map(parse_party, key.split(" "))
+    return (one, other) if one == _writer(one, other, happening) else (other, one)
+
+
+def _writer(one: Party, other: Party, happening: EventRecord) -> Party:
+    if happening.author in (one, other):
+        return happening.author
+    # The author redacted a message from before the login, or the message is older than session ids.
+    return other if other.host == happening.origin and one.host != happening.origin else one

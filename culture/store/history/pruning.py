@@ -1,4 +1,4 @@
-"""Pruning: what is older, or more, than is to be kept goes, a little at a time."""
+"""Delete old events by age or number, in small slices."""
 
 import sqlite3
 import time
@@ -7,15 +7,15 @@ from typing import Final, NamedTuple
 
 from culture.names import SIGNS, Folded
 from culture.store.history.indexing import SPEECH
-from culture.store.history.numbers import remove
+from culture.store.history.row_ids import remove
 
 SLICE: Final = 500
+# Pause between two slices, so that the server can write.
 REST_S: Final = 0.01
-"""Between two slices, so that the server files what is said meanwhile."""
 
 
-class Rule(NamedTuple):
-    """0 is no bound."""
+class RetentionRule(NamedTuple):
+    """How much of a channel to keep; 0 means no limit."""
 
     keep_days: int = 0
     keep_messages: int = 0
@@ -23,12 +23,12 @@ class Rule(NamedTuple):
 
 def prune(
     connection: sqlite3.Connection,
-    usual: Rule,
-    channels: Mapping[Folded, Rule],
+    usual: RetentionRule,
+    channels: Mapping[Folded, RetentionRule],
     now: float,
     rest: Callable[[], None] = lambda: time.sleep(REST_S),
 ) -> int:
-    """How many events went. Readers wait for nothing: they see what there was when they began."""
+    """Delete events beyond the rules; return how many. Readers keep their snapshot and do not wait."""
     gone = 0
     for place, key in connection.execute("SELECT id, key FROM places").fetchall():
         rule = channels.get(key.lstrip(SIGNS), usual)
@@ -37,12 +37,12 @@ def prune(
     return gone
 
 
-def _bound_of_age(rule: Rule, now: float) -> tuple[int, int]:
-    """The first that is kept, as time and number."""
+def _bound_of_age(rule: RetentionRule, now: float) -> tuple[int, int]:
+    """Return time and row id of the first event to keep."""
     return (int((now - rule.keep_days * 86400) * 1000), 0) if rule.keep_days else (0, 0)
 
 
-def _bound_of_number(connection: sqlite3.Connection, place: int, rule: Rule) -> tuple[int, int]:
+def _bound_of_number(connection: sqlite3.Connection, place: int, rule: RetentionRule) -> tuple[int, int]:
     if not rule.keep_messages:
         return (0, 0)
     query = f"""

@@ -1,4 +1,4 @@
-"""Reading history: rows of a place, forwards or backwards from a point in it."""
+"""Read the history of a place, forwards or backwards from a point."""
 
 import json
 import sqlite3
@@ -6,29 +6,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from culture.names import Folded, fold
-from culture.protocol.happening import SPOKEN
+from culture.protocol.event_record import SPOKEN
+from culture.protocol.parties import Party, parse_party, party_of
 
 LAST: Final = 2**63 - 1
+# Commands that do not count towards the requested number of messages (IRCv3 message-redaction).
 UNCOUNTED: Final = frozenset({"REDACT"})
-"""What comes besides as many messages as somebody wants (IRCv3 message-redaction)."""
+# The most lifetimes of a channel in which membership is looked up.
 MOST_LIVES: Final = 50
-"""Of a channel, the last: in those before nobody is known to have been."""
+# Bounds the rows that do not count, so that a small request has a bounded reply.
 MOST_UNCOUNTED: Final = 1000
-"""So that a few messages are no long answer all the same."""
 _AT_ONCE: Final = 500
 _COLUMNS: Final = """
-events.id, place, at_ms, seq, msgid, command, mask, account, is_public, target, text, tags, params
-FROM events JOIN sources ON sources.id = source
+events.id, place, at_ms, seq, msgid, command, mask, account, session, host,
+  is_public, target, text, tags, params
+FROM events JOIN sources ON sources.id = source JOIN origins ON origins.id = origin
 """
 
 
 class Point(NamedTuple):
-    """A place in the order of events, everywhere the same. `LAST` or -1: just behind, or before, a time."""
+    """A position in the global order of events. A seq of LAST or -1 is just after or before a time."""
 
     at_ms: int
     seq: int
+    # Breaks ties between hosts that started in the same second.
     msgid: str = ""
-    """Two hosts that were started in the same second may number alike."""
 
 
 BEGINNING: Final = Point(-1, -1)
@@ -36,6 +38,8 @@ END: Final = Point(LAST, LAST)
 
 
 class Recorded(NamedTuple):
+    """An event as it is stored."""
+
     number: int
     place: int
     at_ms: int
@@ -44,9 +48,13 @@ class Recorded(NamedTuple):
     command: str
     mask: str
     account: str | None
+    # The session id of a source that was not logged in.
+    session_id: str
+    # The host where it happened; empty for this one.
+    origin: str
     is_public: bool
+    # The recipient's nick, in a conversation.
     target: str | None
-    """In a conversation, the nick that was written to."""
     text: str
     tags: Mapping[str, str]
     params: Sequence[str]
@@ -56,12 +64,16 @@ class Recorded(NamedTuple):
         return self.mask.partition("!")[0]
 
     @property
+    def author(self) -> Party:
+        return party_of(self.account, self.session_id, self.nick, self.origin)
+
+    @property
     def point(self) -> Point:
         return Point(self.at_ms, self.seq, self.msgid)
 
 
 class Hit(NamedTuple):
-    """An event that a search found, as far as it takes to know who may read it."""
+    """A search hit with the columns needed to decide who may read it."""
 
     number: int
     place: int
@@ -71,16 +83,15 @@ class Hit(NamedTuple):
 
 class Conversation(NamedTuple):
     place: int
+    # What the other end was called last.
     nick: str
-    """What the other end was called last."""
-    other: str
-    """The other end."""
-    mine: str
-    """As which end one takes part in it."""
+    other: Party
+    # As which of their parties the reader takes part in it.
+    mine: Party
 
 
+# From and up to a time, both in milliseconds and inside.
 Span = tuple[int, int]
-"""From and up to a time, both in milliseconds and inside."""
 ALWAYS: Final[Span] = (0, LAST)
 
 
@@ -90,19 +101,33 @@ class View(NamedTuple):
     place: int
     private: Sequence[Span]
     since_ms: int = 0
+    # Of a member: since when there is the channel. Of what was said since then they also read what is
+    # private, if its number is higher than that of the last event before another host renamed the channel.
+    member_since_ms: int | None = None
+    renamed_at_number: int = 0
 
     def shows(self, hit: Hit) -> bool:
         is_open = hit.is_public or any(start <= hit.at_ms <= end for start, end in self.private)
-        return is_open and hit.at_ms >= self.since_ms
+        return (is_open or self._is_of_member(hit)) and hit.at_ms >= self.since_ms
+
+    def _is_of_member(self, hit: Hit) -> bool:
+        since_ms = self.member_since_ms
+        return since_ms is not None and hit.at_ms >= since_ms and hit.number > self.renamed_at_number
 
     @property
     def condition(self) -> str:
-        return " OR ".join(["is_public", *["at_ms BETWEEN ? AND ?"] * len(self.private)])
+        of_member = ["(at_ms >= ? AND events.id > ?)"] if self.member_since_ms is not None else []
+        return " OR ".join(["is_public", *["at_ms BETWEEN ? AND ?"] * len(self.private), *of_member])
 
     @property
     def values(self) -> list[int]:
         """What stands for the question marks of the condition."""
-        return [time_ms for span in self.private for time_ms in span]
+        values = [time_ms for span in self.private for time_ms in span]
+        return (
+            values
+            if self.member_since_ms is None
+            else [*values, self.member_since_ms, self.renamed_at_number]
+        )
 
 
 def find_place(connection: sqlite3.Connection, name: str) -> tuple[int, str] | None:
@@ -120,39 +145,39 @@ def place_names(connection: sqlite3.Connection, places: Iterable[int]) -> dict[i
     return found
 
 
-def conversations(connection: sqlite3.Connection, ends: Sequence[str]) -> list[Conversation]:
-    """All that somebody took part in as one of these ends."""
+def conversations(connection: sqlite3.Connection, parties: Sequence[Party]) -> list[Conversation]:
+    """All that somebody took part in as one of these parties."""
     query = "SELECT place, nick FROM ends WHERE end = ?"
     found = []
-    for mine in ends:
-        for place, own_nick in connection.execute(query, (mine,)).fetchall():
+    for mine in parties:
+        for place, own_nick in connection.execute(query, (mine.text,)).fetchall():
             # Who writes to oneself is both ends.
             row = connection.execute(
-                "SELECT nick, end FROM ends WHERE place = ? AND end <> ?", (place, mine)
+                "SELECT nick, end FROM ends WHERE place = ? AND end <> ?", (place, mine.text)
             ).fetchone()
-            nick, other = row or (own_nick, mine)
-            found.append(Conversation(place, nick, other, mine))
+            nick, other = row or (own_nick, mine.text)
+            found.append(Conversation(place, nick, parse_party(other), mine))
     return found
 
 
 def was_called(connection: sqlite3.Connection, talk: Conversation, nick: Folded) -> bool:
     """Whether the other end had this nick in a conversation."""
     query = "SELECT 1 FROM nicks WHERE place = ? AND end = ? AND nick = ?"
-    return connection.execute(query, (talk.place, talk.other, nick)).fetchone() is not None
+    return connection.execute(query, (talk.place, talk.other.text, nick)).fetchone() is not None
 
 
-def seated(connection: sqlite3.Connection, place: int, ends: Sequence[str]) -> list[Span]:
-    """When somebody was in the channels that had a name one after the other: in each from their coming on."""
+def seated(connection: sqlite3.Connection, place: int, parties: Sequence[Party]) -> list[Span]:
+    """Return the time spans in which a user was a member, one for each lifetime of the channel name."""
     query = "SELECT since_ms FROM lives WHERE place = ? ORDER BY since_ms DESC LIMIT ?"
     lives = [since_ms for (since_ms,) in connection.execute(query, (place, MOST_LIVES))]
     if len(lives) < MOST_LIVES:
-        # Before the first of which it is known when it began.
+        # The time before the first known lifetime.
         lives.append(0)
     seats = f"""
     SELECT min(joined_at_ms) FROM seats
-    WHERE place = ? AND joined_at_ms BETWEEN ? AND ? AND end IN ({",".join("?" * len(ends))})
+    WHERE place = ? AND joined_at_ms BETWEEN ? AND ? AND end IN ({",".join("?" * len(parties))})
     """
-    spans, until_ms = [], LAST
+    spans, until_ms, ends = [], LAST, [party.text for party in parties]
     for since_ms in lives:
         (joined_ms,) = connection.execute(seats, (place, since_ms, until_ms, *ends)).fetchone()
         if joined_ms is not None:
@@ -161,24 +186,32 @@ def seated(connection: sqlite3.Connection, place: int, ends: Sequence[str]) -> l
     return spans
 
 
+def renamed_at(connection: sqlite3.Connection, place: int) -> int:
+    """Return the number of the last event before another host renamed a channel; 0 if none did."""
+    row = connection.execute("SELECT number FROM renamed WHERE place = ?", (place,)).fetchone()
+    return row[0] if row else 0
+
+
 def point_of(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> Point | None:
-    """Where a message is, if it is one that may be read."""
+    """Return the position of a message, or None if the views do not show it."""
     found = _find(connection, views, msgid)
     return Point(*found[1:], msgid) if found else None
 
 
 def find_message(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> Recorded | None:
-    """What somebody said, if it may be read."""
+    """Return a message, or None if the views do not show it."""
     found = _find(connection, views, msgid)
     rows = rows_of(connection, found[:1]) if found else []
     return next((row for row in rows if row.command in SPOKEN), None)
 
 
-def ends_of(connection: sqlite3.Connection, place: int) -> tuple[str, str] | None:
-    """Of a conversation, who it is between."""
+def ends_of(connection: sqlite3.Connection, place: int) -> tuple[Party, Party] | None:
+    """Return the two parties of a conversation; None for a channel."""
     key, name = connection.execute("SELECT key, name FROM places WHERE id = ?", (place,)).fetchone()
+    if name:
+        return None
     one, _, other = key.partition(" ")
-    return None if name else (one, other)
+    return parse_party(one), parse_party(other)
 
 
 def window(
@@ -191,7 +224,7 @@ def window(
     *,
     latest: bool,
 ) -> list[Recorded]:
-    """Rows between two points, without these, in order: the first of them, or the latest."""
+    """Return rows strictly between two points in order: the first `most`, or the latest."""
     found = [
         row for view in views for row in _of_view(connection, view, after, before, most, commands, latest)
     ]
@@ -201,17 +234,18 @@ def window(
 
 
 def count(rows: Iterable[Recorded]) -> int:
-    """How many of them are of what somebody wants so many."""
+    """Return how many rows count towards the requested number."""
     return sum(row.command not in UNCOUNTED for row in rows)
 
 
 def latest_ms(connection: sqlite3.Connection, view: View, commands: Sequence[str]) -> int | None:
+    """Return the time of the latest visible event, or None."""
     rows = list(_of_view(connection, view, BEGINNING, END, 1, commands, True))
     return rows[0].at_ms if rows else None
 
 
 def rows_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Recorded]:
-    """These, in this order; without those that are gone."""
+    """Return these rows in this order, without deleted ones."""
     marks = ",".join("?" * len(numbers))
     query = f"SELECT {_COLUMNS} WHERE events.id IN ({marks}) AND is_redacted = 0"
     found = {row[0]: _recorded(row) for row in connection.execute(query, numbers)}
@@ -219,7 +253,7 @@ def rows_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Reco
 
 
 def hits_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[Hit]:
-    """The same, one by one, for who may read few of many."""
+    """Yield the hits for these rows lazily, for callers that may read few of many."""
     for start in range(0, len(numbers), _AT_ONCE):
         some = numbers[start : start + _AT_ONCE]
         query = f"SELECT id, place, at_ms, is_public FROM events WHERE id IN ({','.join('?' * len(some))})"
@@ -228,7 +262,7 @@ def hits_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[
 
 
 def _find(connection: sqlite3.Connection, views: Sequence[View], msgid: str) -> tuple[int, int, int] | None:
-    """Its number here, its time, and its number at its origin."""
+    """Return row id, time and event number of a message that the views show."""
     for view in views:
         query = f"""
         SELECT id, at_ms, seq FROM events
@@ -251,7 +285,7 @@ def _of_view(
     latest: bool,
 ) -> Iterator[Recorded]:
     order = "DESC" if latest else "ASC"
-    # The plus signs leave the range of times to the index, which seeks at both of its ends.
+    # The unary plus keeps these terms from the index, which seeks by the range of times.
     query = f"""
     SELECT {_COLUMNS}
     WHERE place = ? AND at_ms BETWEEN ? AND ?
@@ -262,12 +296,12 @@ def _of_view(
     bounds = (max(after.at_ms, view.since_ms), before.at_ms, *after, *before, *view.values)
     room = MOST_UNCOUNTED if UNCOUNTED.intersection(commands) else 0
     rows = connection.execute(query, (view.place, *bounds, *commands, most + room))
-    # One by one: what is not asked for here is not read.
+    # Lazy, so that unneeded rows are not decoded.
     return _counted(map(_recorded, rows), most)
 
 
 def _counted(rows: Iterable[Recorded], most: int) -> Iterator[Recorded]:
-    """Up to the last that is wanted, and not what follows it."""
+    """Yield rows until `most` of them count."""
     for row in rows:
         yield row
         most -= row.command not in UNCOUNTED
@@ -276,7 +310,8 @@ def _counted(rows: Iterable[Recorded], most: int) -> Iterator[Recorded]:
 
 
 def _recorded(row: tuple[Any, ...]) -> Recorded:
-    number, place, at_ms, seq, msgid, command, mask, account, is_public, target, text, tags, params = row
+    number, place, at_ms, seq, msgid, command, mask, account, session_id, origin, *rest = row
+    is_public, target, text, tags, params = rest
     return Recorded(
         number,
         place,
@@ -286,6 +321,8 @@ def _recorded(row: tuple[Any, ...]) -> Recorded:
         command,
         mask,
         account or None,
+        session_id,
+        origin,
         bool(is_public),
         target,
         text,

@@ -1,4 +1,4 @@
-"""Full-text search: what people type becomes a question that FTS5 takes, whatever they typed."""
+"""Full-text search: turn user input into a safe FTS5 query and rank the results."""
 
 import itertools
 import math
@@ -11,22 +11,26 @@ from typing import Final, NamedTuple
 from culture.store.history.indexing import place_word, sender_word
 from culture.store.history.reading import LAST, Hit, Recorded
 
+# Only so many of the newest readable hits are ranked.
 CANDIDATES: Final = 300
-"""Of more that may be read, the newest are ranked."""
+# Only so many hits are checked for readability, at two microseconds each.
 MOST_HITS: Final = 6000
-"""Among so many they are looked for, at two microseconds each."""
+# A prefix of one letter would match nearly every message.
 SHORTEST_PREFIX: Final = 2
-"""Every message has words that begin with some letter."""
 _PART = re.compile(r'(?P<filter>from|before|after):(?P<value>\S+)|"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+)')
 _TOKEN = re.compile(r"\w+")
 
 
 class Term(NamedTuple):
+    """A word, phrase or prefix to search for."""
+
     text: str
     is_prefix: bool = False
 
 
 class Query(NamedTuple):
+    """A parsed search."""
+
     terms: tuple[Term, ...]
     sender: str | None = None
     before_ms: int = LAST
@@ -34,7 +38,7 @@ class Query(NamedTuple):
 
 
 def parse_query(text: str) -> Query:
-    """Words, "phrases", prefixes as disk*, from:nick, before: and after: a day or a time (UTC)."""
+    """Parse words, "phrases", prefixes (disk*), from:nick, and before: or after: a day or time (UTC)."""
     terms, sender, before_ms, after_ms = [], None, LAST, -1
     for part in _PART.finditer(text):
         value, at_ms = part["value"], _time_ms(part["value"] or "")
@@ -54,10 +58,10 @@ def parse_query(text: str) -> Query:
 
 
 def find(connection: sqlite3.Connection, query: Query, places: Sequence[int] | None) -> Iterator[Hit]:
-    """What fits, the newest first: in these places, or anywhere. It may be read or not."""
+    """Yield matches in these places, or anywhere, newest first. The caller checks who may read them."""
     if (not query.terms and query.sender is None) or places == []:
         return iter(())
-    # What other hosts had to say of a time may have come later than what was said here after it.
+    # Row ids are in order of arrival, so times may be out of order: events of other hosts arrive late.
     found = connection.execute(
         """
         SELECT id, place, at_ms, is_public FROM words JOIN events ON id = words.rowid
@@ -69,7 +73,7 @@ def find(connection: sqlite3.Connection, query: Query, places: Sequence[int] | N
 
 
 def ranked(rows: Sequence[Recorded], query: Query) -> list[Recorded]:
-    """Best first (BM25, with the rows themselves as the collection), and of equals the newest."""
+    """Sort rows by BM25 with the rows as the collection, best first; the newer of equals comes first."""
     texts = [_TOKEN.findall(row.text.lower()) for row in rows]
     if not texts:
         return []

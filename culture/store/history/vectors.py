@@ -1,4 +1,4 @@
-"""What messages mean, as vectors in a file: appended behind the traffic, searched by looking at all."""
+"""A file of embedding vectors of messages, searched exhaustively."""
 
 import os
 from collections.abc import Sequence
@@ -8,15 +8,17 @@ from typing import Any, Final
 from culture.store.database import FOR_THE_OWNER
 
 FILE: Final = "vectors"
+# Unit vectors are quantized to one signed byte per component, which is exact enough for similarity.
 SCALE: Final = 127
-"""A component fits in a byte: vectors have length one, and nearness survives it."""
+# Rows that are compared in one step, to bound memory.
 _ROWS: Final = 8192
-"""Looked at in one step, so that little memory is needed."""
 
 
 class Vectors:
+    """The vector file; each row has the row id and place of its event."""
+
     def __init__(self, directory: Path, width: int) -> None:
-        # Whoever has an encoder has it; others do not need it.
+        # numpy is a heavy optional dependency, installed with culture[semantic].
         import numpy
 
         self._np = numpy
@@ -24,16 +26,17 @@ class Vectors:
         self._row: Any = numpy.dtype([("number", "<i8"), ("place", "<i4"), ("vector", "i1", width)])
         self._path.touch(mode=FOR_THE_OWNER)
         size = self._path.stat().st_size
-        # A row that was begun and not ended is made again.
+        # Drop an incomplete last row; it is computed again.
         os.truncate(self._path, size - size % self._row.itemsize)
 
     @property
     def last(self) -> int:
-        """The number of the last event that has one."""
+        """Return the row id of the last event with a vector."""
         rows = self._rows()
         return int(rows[-1]["number"]) if len(rows) else 0
 
     def append(self, numbers: Sequence[int], places: Sequence[int], vectors: Any) -> None:
+        """Append the vectors of events."""
         rows = self._np.empty(len(numbers), self._row)
         rows["number"], rows["place"] = numbers, places
         rows["vector"] = self._np.rint(vectors * SCALE)
@@ -41,10 +44,11 @@ class Vectors:
             file.write(rows.tobytes())
 
     def numbers(self) -> list[int]:
+        """Return the row ids of all events with a vector."""
         return [int(number) for number in self._rows()["number"]]
 
     def keep(self, numbers: Sequence[int]) -> None:
-        """Only these, and what is appended later."""
+        """Delete all vectors but these."""
         rows = self._rows()
         kept = rows[self._np.isin(rows["number"], numbers)]
         fresh = self._path.with_name(f"{FILE}.part")
@@ -53,7 +57,7 @@ class Vectors:
         fresh.rename(self._path)
 
     def nearest(self, vector: Any, places: Sequence[int] | None, most: int) -> list[int]:
-        """Numbers of events, the nearest first: in these places, or anywhere."""
+        """Return the row ids of the nearest events in these places, or anywhere, nearest first."""
         np, rows = self._np, self._rows()
         if places is not None:
             rows = rows[np.isin(rows["place"], places)]

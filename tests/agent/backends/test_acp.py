@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from culture.agent.backend.permission import only_irc
 from culture.agent.backends.acp import figures, permission, tools
 from culture.agent.backends.acp.choices import choices, model_of
 from culture.agent.backends.acp.profiles import PROFILES, choose
-from culture.agent.contract import SessionSpec, Tool
-from culture.agent.permission import only_irc
+from culture.agent.backends.acp.transcript import Call
+from culture.agent.contract import SessionSpec, Tool, Usage
 from culture.errors import NotAllowedError, UnavailableError
 
 
@@ -120,7 +121,7 @@ def test_what_is_allowed_is_allowed_once():
     ],
 )
 def test_a_command_is_one_only_if_it_is_run_as_such(call, command):
-    known = {"name": "Bash", "input": {"command": "known before"}}
+    known = Call("t", "Bash", {"command": "known before"})
     asked = permission.request_of({"toolCall": {"toolCallId": "t", **call}, "options": OPTIONS}, known)
     assert (asked.tool, asked.command) == ("Bash", command)
 
@@ -136,6 +137,7 @@ def test_the_skill_is_a_server_of_its_own_that_ends_with_the_session(tmp_path):
     irc = tmp_path / "irc"
     irc.touch(mode=0o755)
     env = {"PATH": str(tmp_path), "CULTURE_NICK": "spark-agent", "CULTURE_SOCKET": "/run/s", "KEY": "secret"}
+    env["CULTURE_WHISPERS"] = "proof"
     offered = Tool("irc_send", "Say something.", {"type": "object"}, nothing)
     given = replace(spec("opencode"), env=env, tools=(offered,))
 
@@ -146,6 +148,7 @@ def test_the_skill_is_a_server_of_its_own_that_ends_with_the_session(tmp_path):
         "CULTURE_NICK": "spark-agent",
         "CULTURE_SOCKET": "/run/s",
         "CULTURE_SESSION": "m1",
+        "CULTURE_WHISPERS": "proof",
     }
     assert tools.servers(replace(given, tools=()), "m1") == []
     assert tools.servers(replace(given, env={"PATH": str(tmp_path)}), "m1") == []
@@ -248,5 +251,5 @@ def test_tokens_are_counted_as_in_the_contract():
         "outputTokens": 3,
         "thoughtTokens": None,
     }
-    assert figures.usage(told) == {"input_tokens": 95, "cached_tokens": 80, "output_tokens": 3}
-    assert figures.usage(None) == {}
+    assert figures.usage(told) == Usage(95, 80, 3)
+    assert figures.usage(None) is None

@@ -13,11 +13,12 @@ import pytest
 from support.backends import CLINE, CODEX_ACP, OPENCODE, ROWS, Row
 from support.watched import ENDLESS, OK, ends, processes, program_of
 
-from culture.agent.ipc import IpcServer
-from culture.agent.tools import make_tools
-from culture.agent.whispers import Whispers
+from culture.agent.contract import ContextChanged
+from culture.agent.tools.ipc import IpcServer
+from culture.agent.tools.model_tools import make_tools
+from culture.agent.tools.whispers import Whispers
 from culture.config.address import UnixAddress
-from culture.net.listeners import FOR_THE_OWNER, open_listener
+from culture.net.listen.listeners import FOR_THE_OWNER, open_listener
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -38,8 +39,20 @@ async def test_it_answers_by_its_skill_and_asks_before(agent, model, judge, home
 
     assert (home / "said").read_text() == "['send', '#general', 'spark-ori: pong']\n"
     assert [request.command for request in judge.asked] == ["irc send '#general' 'spark-ori: pong'"]
-    assert not result["failed"]
+    assert not result.failed
     assert "You are spark-agent." in told(model)
+
+
+@with_rows(opencode=OPENCODE, cline=CLINE, codex=CODEX_ACP)
+async def test_what_a_tool_returned_is_told_after_its_call(start, row, judge, model, eventually):
+    agent = await start(judge=None if row is CODEX_ACP else judge)
+    model.play("rules: [{after_tool: any, answer: [{text: done}]}, {answer: [{run: [echo, out of it]}]}]")
+    await agent.runner.send_prompt("go")
+    await ends(agent, eventually)
+
+    [use], [returned] = agent.uses(), agent.tool_results()
+    assert (returned.id, returned.failed) == (use.id, False)
+    assert "out of it" in returned.text
 
 
 @with_rows(opencode=OPENCODE, cline=CLINE)
@@ -79,7 +92,7 @@ async def test_text_is_text_whatever_it_looks_like(start, row, spec, model, home
 
     results = await ends(agent, eventually, 1 + len(TEXTS))
 
-    assert not any(result["failed"] for result in results)
+    assert not any(result.failed for result in results)
     assert [row.said(prompt) for prompt in model.prompts()] == ["first", *TEXTS]
     assert "the secret content" not in told(model)
 
@@ -93,7 +106,7 @@ async def test_nothing_outlives_a_killed_program(start, model, mark, eventually)
     os.kill(program_of(mark), signal.SIGKILL)
 
     assert await eventually(lambda: agent.exits, within_s=30) == [-9]
-    assert [result["failed"] for result in agent.results()] == [True]
+    assert [result.failed for result in agent.results()] == [True]
     assert processes(mark) == {}
 
 
@@ -153,10 +166,10 @@ async def test_opencode_tries_a_broken_api_without_end_and_can_be_stopped(agent,
 
     # It calls that the end of a turn like any other.
     [result] = await ends(agent, eventually)
-    assert (result["failed"], result["error"]) == (True, "interrupted")
+    assert (result.failed, result.error) == (True, "interrupted")
     model.play(OK)
     await agent.runner.send_prompt("and now?")
-    assert not (await ends(agent, eventually, 2))[1]["failed"]
+    assert not (await ends(agent, eventually, 2))[1].failed
 
 
 @with_rows(cline=CLINE)
@@ -168,11 +181,8 @@ async def test_cline_tells_no_figures_and_cannot_compact(agent, model, eventuall
     [context] = await eventually(agent.contexts, within_s=60)
 
     [result] = agent.results()
-    assert (result["usage"], result["cost_usd"], result["context"]) == ({}, None, None)
-    assert context == {
-        "type": "context", "did": "compacted", "failed": True,
-        "error": "cline has no command to sum up its context",
-    }  # fmt: skip
+    assert (result.usage, result.cost_usd, result.context) == (None, None, None)
+    assert context == ContextChanged("compacted", "cline has no command to sum up its context")
 
 
 @with_rows(cline=CLINE)
@@ -185,7 +195,7 @@ async def test_the_turn_of_a_reply_that_breaks_off_has_failed(agent, model, even
 
     [result] = await ends(agent, eventually)
 
-    assert result["failed"]
+    assert result.failed
     assert "".join(agent.texts()) == "half"
 
 

@@ -9,12 +9,12 @@ import pytest
 from support.backends import ROWS
 from support.watched import OK, Watched, ends
 
+from culture.agent.backend.permission import REFUSAL, only_irc
 from culture.agent.backends.claude.cli import find_cli
 from culture.agent.backends.claude.options import make_options
 from culture.agent.backends.claude.runner import ClaudeRunner
-from culture.agent.permission import REFUSAL, only_irc
 from culture.errors import NotAllowedError, UnavailableError
-from culture.rehearsal.script import Rule, Script, Step, ToolStep
+from culture.rehearsal.script import Script, ScriptRule, ScriptStep, ToolStep
 
 
 @pytest.fixture
@@ -121,9 +121,11 @@ def program(path: Path, version: str) -> Path:
 
 def running(commands) -> Script:
     """A model as bad as can be: `command 3` makes it run the fourth of these, then say what came of it."""
-    told = Rule(answer=(Step(text="{output}"),), after_tool="any")
+    told = ScriptRule(answer=(ScriptStep(text="{output}"),), after_tool="any")
     tools = (ToolStep("Bash", {"command": command}) for command in commands)
-    asked = (Rule(answer=(Step(tool=tool),), prompt=f"^command {n}$") for n, tool in enumerate(tools))
+    asked = (
+        ScriptRule(answer=(ScriptStep(tool=tool),), prompt=f"^command {n}$") for n, tool in enumerate(tools)
+    )
     return Script((told, *asked))
 
 
@@ -155,8 +157,8 @@ async def test_deny_refuses_whatever_is_not_the_skill_alone(locked, model, home,
 async def test_deny_has_no_other_tools(locked, model, home, eventually):
     (home / "work" / "notes").write_text("private")
     read = ToolStep("Read", {"file_path": f"{home}/work/notes"})
-    told = Rule(answer=(Step(text="{output}"),), after_tool="any")
-    model.play(Script((told, Rule(answer=(Step(tool=read),)))))
+    told = ScriptRule(answer=(ScriptStep(text="{output}"),), after_tool="any")
+    model.play(Script((told, ScriptRule(answer=(ScriptStep(tool=read),)))))
     await locked.runner.send_prompt("read it")
     await ends(locked, eventually)
 
@@ -186,7 +188,7 @@ async def test_the_cost_of_a_turn_is_what_it_added_to_the_total(agent, model, ev
     await agent.runner.clear()
     await agent.runner.send_prompt("hello")
 
-    costs = [result["cost_usd"] for result in await ends(agent, eventually, 4)]
+    costs = [result.cost_usd for result in await ends(agent, eventually, 4)]
 
     assert min(costs) > 0
     # The CLI reports the sum so far; turns of one size cost about the same each.
@@ -204,9 +206,9 @@ async def test_after_a_restart_no_turn_costs_what_was_spent_before(start, model,
     await second.runner.send_prompt("hello")
 
     # The CLI's total goes on where it was, which we do not know before the first turn has ended.
-    unknown, known = (result["cost_usd"] for result in await ends(second, eventually, 2))
+    unknown, known = (result.cost_usd for result in await ends(second, eventually, 2))
     assert unknown is None
-    assert known < 2 * spent["cost_usd"]
+    assert known < 2 * spent.cost_usd
 
 
 async def test_clearing_begins_another_session(agent, model, eventually):
@@ -226,8 +228,8 @@ async def test_there_may_be_nothing_to_compact(agent, eventually):
 
     [context] = await eventually(agent.contexts)
 
-    assert context["failed"]
-    assert "No messages to compact" in context["error"]
+    assert context.failed
+    assert "No messages to compact" in context.error
     assert agent.messages == [context]
 
 
@@ -237,19 +239,19 @@ async def test_a_stream_that_always_breaks_off_is_no_success(agent, model, event
 
     [result] = await ends(agent, eventually)
 
-    assert result["failed"]
-    assert "Connection dropped" in result["error"]
-    assert result["status"] is None
+    assert result.failed
+    assert "Connection dropped" in result.error
+    assert result.status is None
 
 
 async def test_a_message_may_be_as_large_as_an_image(agent, model, eventually):
     large = "x" * 2**21
-    model.play(Script((Rule(answer=(Step(text=large),)),)))
+    model.play(Script((ScriptRule(answer=(ScriptStep(text=large),)),)))
     await agent.runner.send_prompt("hello")
 
     [result] = await ends(agent, eventually)
 
-    assert not result["failed"]
+    assert not result.failed
     assert agent.texts() == [large]
 
 
@@ -267,7 +269,7 @@ async def test_a_turn_of_very_many_messages_can_still_be_interrupted(agent, mode
     await asyncio.wait_for(agent.runner.interrupt(), 1)
 
     [result] = await ends(agent, eventually)
-    assert result["failed"]
+    assert result.failed
 
 
 # What it does by itself
@@ -293,5 +295,5 @@ async def test_a_turn_that_nobody_asked_for_takes_no_prompts_result(unlocked, mo
     await unlocked.runner.send_prompt("after that")
 
     await ends(unlocked, eventually, 3)
-    assert [result["asked"] for result in unlocked.results()] == [True, False, True]
+    assert [result.asked for result in unlocked.results()] == [True, False, True]
     assert unlocked.texts() == ["it runs", "not asked for", "asked for"]

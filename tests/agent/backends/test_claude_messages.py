@@ -1,9 +1,18 @@
 """What the SDK says, in the words of the contract."""
 
 import pytest
-from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, ThinkingBlock, ToolUseBlock
+from claude_agent_sdk import (
+    AssistantMessage,
+    ResultMessage,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
 
 from culture.agent.backends.claude import messages
+from culture.agent.contract import Assistant, Text, Thinking, ToolResult, ToolUse, Usage
 
 
 def result(**values) -> ResultMessage:
@@ -20,23 +29,36 @@ def test_content_is_blocks_by_type():
         "opus",
     )
 
-    assert messages.assistant(said) == {
-        "type": "assistant",
-        "model": "opus",
-        "content": [
-            {"type": "thinking", "thinking": "hm"},
-            {"type": "text", "text": "hello"},
-            {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "irc"}},
+    assert messages.assistant(said) == Assistant(
+        "opus", (Thinking("hm"), Text("hello"), ToolUse("t1", "Bash", {"command": "irc"}))
+    )
+
+
+def test_tool_results_come_as_the_user():
+    image = [{"type": "text", "text": "a plot"}, {"type": "image", "source": {}}]
+    said = UserMessage(
+        [
+            ToolResultBlock("t1", "two\nlines", None),
+            ToolResultBlock("t2", image, False),
+            ToolResultBlock("t3", None, True),
         ],
-    }
+        parent_tool_use_id="task",
+    )
+
+    assert messages.tool_results(said) == [
+        ToolResult("t1", "two\nlines", parent="task"),
+        ToolResult("t2", "a plot\n[image]", parent="task"),
+        ToolResult("t3", "", failed=True, parent="task"),
+    ]
+    assert messages.tool_results(UserMessage("hello")) == []
 
 
 def test_a_result_costs_what_was_added_to_the_total():
     told = messages.result(result(), 0.375, None, asked=True)
 
-    assert (told["cost_usd"], told["duration_ms"]) == (0.125, 900)
-    assert messages.result(result(), None, None, asked=True)["cost_usd"] is None
-    assert messages.result(result(total_cost_usd=None), 0.375, None, asked=True)["cost_usd"] is None
+    assert (told.cost_usd, told.duration_ms) == (0.125, 900)
+    assert messages.result(result(), None, None, asked=True).cost_usd is None
+    assert messages.result(result(total_cost_usd=None), 0.375, None, asked=True).cost_usd is None
 
 
 def test_what_came_from_the_cache_is_among_what_the_model_was_given():
@@ -49,8 +71,8 @@ def test_what_came_from_the_cache_is_among_what_the_model_was_given():
 
     told = messages.result(result(usage=used), 0.0, None, asked=True)
 
-    assert told["usage"] == {"input_tokens": 327, "cached_tokens": 300, "output_tokens": 4}
-    assert messages.result(result(usage=None), 0.0, None, asked=True)["usage"] == {}
+    assert told.usage == Usage(327, 300, 4)
+    assert messages.result(result(usage=None), 0.0, None, asked=True).usage is None
 
 
 def test_the_context_is_as_full_as_the_last_reply_says():
@@ -63,9 +85,9 @@ def test_the_context_is_as_full_as_the_last_reply_says():
     last = AssistantMessage([], "opus", usage=used)
     ended = result(model_usage={"haiku": {"contextWindow": 10}, "opus": {"contextWindow": 1000}})
 
-    assert messages.result(ended, 0.0, last, asked=True)["context"] == 0.1
-    assert messages.result(ended, 0.0, None, asked=True)["context"] is None
-    assert messages.result(result(), 0.0, last, asked=True)["context"] is None
+    assert messages.result(ended, 0.0, last, asked=True).context == 0.1
+    assert messages.result(ended, 0.0, None, asked=True).context is None
+    assert messages.result(result(), 0.0, last, asked=True).context is None
 
 
 @pytest.mark.parametrize(
@@ -88,5 +110,5 @@ def test_a_turn_that_the_backend_began_itself_was_not_asked_for(origin, asked):
 def test_a_failure_is_told_in_one_line(values, error):
     told = messages.result(result(is_error=True, **values), 0.0, None, asked=True)
 
-    assert (told["failed"], told["error"]) == (True, error)
-    assert told["status"] == values.get("api_error_status")
+    assert (told.failed, told.error) == (True, error)
+    assert told.status == values.get("api_error_status")

@@ -3,6 +3,7 @@
 import pytest
 
 from culture.agent.backends.codex import items
+from culture.agent.contract import Text, Thinking, ToolResult, ToolUse, Usage
 
 
 @pytest.mark.parametrize(
@@ -32,21 +33,44 @@ def test_what_is_about_to_run_is_a_tool_use():
     own = {"type": "dynamicToolCall", "id": "c5", "tool": "irc_send", "arguments": {"a": 1}}
 
     assert [items.begun(item) for item in (shell, patch, search, mcp, own)] == [
-        {"type": "tool_use", "id": "c1", "name": "shell", "input": {"command": "ls"}},
-        {"type": "tool_use", "id": "c2", "name": "apply_patch", "input": {"changes": [{"path": "a"}]}},
-        {"type": "tool_use", "id": "c3", "name": "web_search", "input": {"query": "herons"}},
-        {"type": "tool_use", "id": "c4", "name": "s.t", "input": {"a": 1}},
-        {"type": "tool_use", "id": "c5", "name": "irc_send", "input": {"a": 1}},
+        ToolUse("c1", "shell", {"command": "ls"}),
+        ToolUse("c2", "apply_patch", {"changes": [{"path": "a"}]}),
+        ToolUse("c3", "web_search", {"query": "herons"}),
+        ToolUse("c4", "s.t", {"a": 1}),
+        ToolUse("c5", "irc_send", {"a": 1}),
     ]
     assert items.begun({"type": "agentMessage", "id": "m", "text": ""}) is None
 
 
 def test_what_was_said_or_thought_is_told_once_it_is_whole():
-    assert items.completed({"type": "agentMessage", "text": "hi"}) == {"type": "text", "text": "hi"}
+    assert items.completed({"type": "agentMessage", "text": "hi"}) == Text("hi")
     thought = {"type": "reasoning", "summary": ["a", "b"]}
-    assert items.completed(thought) == {"type": "thinking", "thinking": "a\nb"}
+    assert items.completed(thought) == Thinking("a\nb")
     assert items.completed({"type": "reasoning", "summary": []}) is None
     assert items.completed({"type": "userMessage", "content": []}) is None
+
+
+def test_what_a_tool_returned_is_told_when_it_has():
+    shell = {"type": "commandExecution", "id": "c1", "status": "completed"}
+    declined = {**shell, "status": "declined", "aggregatedOutput": None, "exitCode": None}
+    own = {"type": "dynamicToolCall", "id": "c5", "success": False}
+    server = {"type": "mcpToolCall", "id": "c4", "status": "failed", "error": {"message": "no"}}
+
+    assert [
+        items.returned({**shell, "aggregatedOutput": "a\nb\n", "exitCode": 0}),
+        items.returned({**shell, "aggregatedOutput": "oh\n", "exitCode": 2}),
+        items.returned(declined),
+        items.returned({**own, "contentItems": [{"type": "inputText", "text": "no such nick"}]}),
+        items.returned(server),
+        items.returned({"type": "agentMessage", "id": "m", "text": "hi"}),
+    ] == [
+        ToolResult("c1", "a\nb\n"),
+        ToolResult("c1", "oh\n[exit status 2]", failed=True),
+        ToolResult("c1", "declined", failed=True),
+        ToolResult("c5", "no such nick", failed=True),
+        ToolResult("c4", "no", failed=True),
+        None,
+    ]
 
 
 def tokens(given, cached, made):
@@ -55,15 +79,15 @@ def tokens(given, cached, made):
 
 
 def test_a_turn_has_used_what_each_of_its_requests_did():
-    turn = items.Turn()
+    turn = items.CodexTurn()
     turn.used({"total": tokens(900, 0, 90), "last": tokens(100, 0, 10), "modelContextWindow": 1000})
     turn.used({"total": tokens(1050, 100, 95), "last": tokens(150, 100, 50), "modelContextWindow": 1000})
 
     told = turn.result({"status": "completed", "durationMs": 7, "error": None})
 
-    assert told["usage"] == {"input_tokens": 250, "cached_tokens": 100, "output_tokens": 60}
-    assert (told["context"], told["duration_ms"], told["cost_usd"]) == (0.2, 7, None)
-    assert (told["failed"], told["asked"]) == (False, True)
+    assert told.usage == Usage(250, 100, 60)
+    assert (told.context, told.duration_ms, told.cost_usd) == (0.2, 7, None)
+    assert (told.failed, told.asked) == (False, True)
 
 
 def failed(info, message="it broke"):
@@ -89,6 +113,6 @@ def failed(info, message="it broke"):
     ],
 )
 def test_a_failure_is_told_in_one_line(turn, error, status):
-    told = items.Turn().result(turn)
+    told = items.CodexTurn().result(turn)
 
-    assert (told["failed"], told["error"], told["status"]) == (True, error, status)
+    assert (told.failed, told.error, told.status) == (True, error, status)

@@ -4,10 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from culture.agent.backends.copilot.events import Turn, assistant, context_of, request_of
+from culture.agent.backend.permission import only_irc
+from culture.agent.backends.copilot.events import CopilotTurn, assistant, context_of, request_of
 from culture.agent.backends.copilot.settings import make_settings
-from culture.agent.contract import SessionSpec, Tool
-from culture.agent.permission import only_irc
+from culture.agent.contract import (
+    Assistant,
+    Result,
+    SessionSpec,
+    Text,
+    Thinking,
+    Tool,
+    ToolUse,
+    Usage,
+)
 
 
 def spec(**changes) -> SessionSpec:
@@ -56,20 +65,12 @@ def test_a_message_has_thoughts_words_and_calls():
     calls = [{"toolCallId": "t", "name": "bash", "arguments": {"command": "ls"}}]
     told = assistant({"model": "m", "content": "I look", "reasoningText": "hm", "toolRequests": calls})
 
-    assert told == {
-        "type": "assistant",
-        "model": "m",
-        "content": [
-            {"type": "thinking", "thinking": "hm"},
-            {"type": "text", "text": "I look"},
-            {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}},
-        ],
-    }
+    assert told == Assistant("m", (Thinking("hm"), Text("I look"), ToolUse("t", "bash", {"command": "ls"})))
     assert assistant({"model": "m", "content": ""}) is None
 
 
-def turn(*events: tuple[str, dict]) -> dict:
-    told = Turn()
+def turn(*events: tuple[str, dict]) -> Result:
+    told = CopilotTurn()
     for kind, data in events:
         told.add(kind, data)
     return told.result(5, 0.5)
@@ -79,33 +80,33 @@ def test_tokens_of_all_requests_of_a_turn_are_counted():
     used = {"inputTokens": 100, "cacheReadTokens": 60, "outputTokens": 4}
     result = turn(("assistant.usage", used), ("assistant.usage", used), ("session.idle", {}))
 
-    assert result["usage"] == {"input_tokens": 200, "cached_tokens": 120, "output_tokens": 8}
-    assert (result["failed"], result["cost_usd"], result["context"]) == (False, None, 0.5)
+    assert result.usage == Usage(200, 120, 8)
+    assert (result.failed, result.cost_usd, result.context) == (False, None, 0.5)
 
 
 @pytest.mark.parametrize(("told", "status"), [(529, 529), (None, None), (200, None)])
 def test_an_error_has_the_status_of_the_api_if_it_was_that(told, status):
     result = turn(("session.error", {"message": "it broke", "statusCode": told}), ("session.idle", {}))
 
-    assert (result["failed"], result["status"]) == (True, status)
-    assert "it broke" in result["error"] or f"status {status}" in result["error"]
+    assert (result.failed, result.status) == (True, status)
+    assert "it broke" in result.error or f"status {status}" in result.error
 
 
 def test_an_error_after_which_the_model_answered_was_none():
     result = turn(("session.error", {"message": "lost a server"}), ("assistant.message", {"content": "ok"}))
-    assert not result["failed"]
+    assert not result.failed
 
 
 def test_a_turn_that_was_aborted_was_interrupted_whatever_else_is_told():
     result = turn(("session.error", {"message": "x", "statusCode": 500}), ("session.idle", {"aborted": True}))
-    assert (result["error"], result["status"]) == ("interrupted", None)
+    assert (result.error, result.status) == ("interrupted", None)
 
 
 def test_an_api_that_fails_for_the_third_time_ends_the_turn_with_its_status():
     failures = [("model.call_failure", {"retryAttempt": n, "statusCode": 429}) for n in range(3)]
 
-    assert not turn(*failures[:2])["failed"]
-    assert turn(*failures, ("session.idle", {"aborted": True}))["status"] == 429
+    assert not turn(*failures[:2]).failed
+    assert turn(*failures, ("session.idle", {"aborted": True})).status == 429
 
 
 def test_the_fill_of_the_context_is_a_share():

@@ -5,8 +5,8 @@ import json
 import pytest
 from support.backends import CLINE, OPENCODE, ROWS
 
-from culture.agent.permission import only_irc
-from culture.rehearsal.script import Rule, Script, Step, ToolStep
+from culture.agent.backend.permission import only_irc
+from culture.rehearsal.script import Script, ScriptRule, ScriptStep, ToolStep
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -24,9 +24,9 @@ NOT_THE_SKILL_ALONE = (
 
 def running(command: str) -> Script:
     """Once: a refusal may come as the result of the tool, or as something that the user says to it."""
-    run = Rule(answer=(Step(tool=ToolStep("Bash", {"command": command})),), times=1)
-    done = (Step(text="done"),)
-    return Script((run, Rule(answer=done, after_tool="any"), Rule(answer=done)))
+    run = ScriptRule(answer=(ScriptStep(tool=ToolStep("Bash", {"command": command})),), times=1)
+    done = (ScriptStep(text="done"),)
+    return Script((run, ScriptRule(answer=done, after_tool="any"), ScriptRule(answer=done)))
 
 
 @pytest.mark.parametrize("row", ALL.values(), ids=ALL)

@@ -2,12 +2,13 @@
 
 import asyncio
 
-from culture.agent.backends.jobs import Job, Jobs, Kind
+from culture.agent.backends.jobs import Job, JobKind, Jobs
+from culture.agent.contract import ContextChanged, Result
 
 
 async def test_one_is_begun_when_the_one_before_is_done():
     jobs = Jobs()
-    first, second = Job(Kind.PROMPT, "one"), Job(Kind.COMPACT)
+    first, second = Job(JobKind.PROMPT, "one"), Job(JobKind.COMPACT)
     jobs.add(first)
     jobs.add(second)
 
@@ -27,17 +28,17 @@ async def test_none_is_begun_while_the_backend_does_something_else():
     await asyncio.sleep(0)
 
     jobs.hold()
-    jobs.add(Job(Kind.CLEAR))
+    jobs.add(Job(JobKind.CLEAR))
     await asyncio.sleep(0)
     assert not waiting.done()
 
     assert jobs.end() is None
-    assert await waiting == Job(Kind.CLEAR)
+    assert await waiting == Job(JobKind.CLEAR)
 
 
 async def test_what_is_given_up_is_what_was_begun_and_what_waits():
     jobs = Jobs()
-    asked = [Job(Kind.PROMPT, "one"), Job(Kind.PROMPT, "two"), Job(Kind.COMPACT), Job(Kind.CLEAR)]
+    asked = [Job(JobKind.PROMPT, "one"), Job(JobKind.PROMPT, "two"), Job(JobKind.COMPACT), Job(JobKind.CLEAR)]
     for job in asked:
         jobs.add(job)
     await jobs.begin()
@@ -45,7 +46,7 @@ async def test_what_is_given_up_is_what_was_begun_and_what_waits():
     left = jobs.give_up()
 
     assert left == asked
-    assert [job.failed("gone")["type"] for job in left] == ["result", "result", "context", "context"]
-    assert [job.failed("gone")["did"] for job in left[2:]] == ["compacted", "cleared"]
-    assert all(job.failed("gone")["failed"] for job in left)
+    assert [type(job.failed("gone")) for job in left] == [Result, Result, ContextChanged, ContextChanged]
+    assert [job.failed("gone").did for job in left[2:]] == ["compacted", "cleared"]
+    assert all(job.failed("gone").failed for job in left)
     assert jobs.give_up() == []

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from culture.agent.backends.jsonrpc import Connection, DisconnectedError, Headers, Lines, RpcError
+from culture.agent.backends.jsonrpc import DisconnectedError, Headers, JsonRpcConnection, Lines, RpcError
 
 
 class Kept:
@@ -27,7 +27,7 @@ class Peer:
     def __init__(self, framing=None) -> None:
         self.reader, self.written = asyncio.StreamReader(limit=1000), Kept()
         self.notices: list[tuple[str, dict]] = []
-        self.connection = Connection(self.reader, self.written, self._noticed, self._asked, framing)
+        self.connection = JsonRpcConnection(self.reader, self.written, self._noticed, self._asked, framing)
         self.task = asyncio.create_task(self.connection.run())
 
     def says(self, *messages: dict) -> None:

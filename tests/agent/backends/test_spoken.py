@@ -81,7 +81,7 @@ async def test_one_that_does_not_let_go_of_a_turn_is_ended(tmp_path, monkeypatch
     await watched.runner.interrupt()
 
     await eventually(lambda: watched.exits)
-    assert [result["failed"] for result in watched.results()] == [True]
+    assert [result.failed for result in watched.results()] == [True]
     assert not watched.runner.is_running()
 
 
@@ -100,7 +100,7 @@ async def test_its_last_words_are_in_the_result_of_the_turn_it_died_of(tmp_path,
 
     assert await eventually(lambda: watched.exits) == [1]
     [result] = watched.results()
-    assert result["error"] == "the odd-agent program ended with status 1: out of memory"
+    assert result.error == "the odd-agent program ended with status 1: out of memory"
 
 
 REASONS = [
@@ -118,7 +118,7 @@ async def test_a_turn_that_stops_for_another_reason_has_failed(tmp_path, eventua
 
     [result] = await eventually(watched.results)
 
-    assert (result["failed"], result["error"]) == (bool(error), error)
+    assert (result.failed, result.error) == (bool(error), error)
     await watched.runner.stop()
 
 
@@ -164,7 +164,7 @@ async def test_after_a_command_of_ours_commands_are_text_again_even_if_it_failed
 
     [context] = await eventually(watched.contexts)
 
-    assert context["error"] == "too short"
+    assert context.error == "too short"
     assert (tmp_path / "resumed").read_text() == "None\nTrue\n"
     await watched.runner.stop()
 
@@ -183,4 +183,4 @@ if answer == {} and open('resumed').read().count('\\n') == 2:
 
     await eventually(lambda: watched.exits)
 
-    assert [context["failed"] for context in watched.contexts()] == [True]
+    assert [context.failed for context in watched.contexts()] == [True]

@@ -5,7 +5,7 @@ import json
 from support.hosts import Host, Mesh
 from support.network import Client
 
-from culture.ircd.snapshot import (
+from culture.ircd.restart.snapshot import (
     channel_values,
     drop_empty_channels,
     guest_values,
@@ -19,8 +19,8 @@ from culture.ircd.snapshot import (
 def restarted(host: Host, client: Client) -> tuple[Host, Client]:
     """Another process, with what the first one kept."""
     state = host.ircd.state
-    channels = [channel_values(each) for each in {**state.emptied.torn(), **state.channels}.values()]
-    guests = [guest_values(state, user) for guests in state.guests.values() for user in guests]
+    channels = [channel_values(each) for each in {**state.empty_channels.torn(), **state.channels}.values()]
+    guests = [guest_values(state, user) for guests in state.remote_users.values() for user in guests]
     session = session_values(host.ircd, client.session)
     kept = json.loads(json.dumps([channels, guests, session]))
     other = Host(host.name)
@@ -53,7 +53,7 @@ def test_another_process_knows_them_and_what_was_set():
     mesh.hosts["spark"], ori = restarted(mesh["spark"], ori)
 
     assert mesh["spark"].picture() == before
-    assert mesh["spark"].mesh.shown() == ["thor"]
+    assert mesh["spark"].mesh.known_hosts() == ["thor"]
     assert ori.lines() == []
 
 
@@ -76,10 +76,10 @@ def test_when_it_does_not_come_back_they_quit():
     mesh, ori, _ = meeting()
     mesh.hosts["spark"], ori = restarted(mesh["spark"], ori)
 
-    mesh["spark"].mesh.lost(["thor"], ("spark", "thor"))
+    mesh["spark"].mesh.remove_users_of(["thor"], ("spark", "thor"))
 
     assert ori.lines() == [":thor-bo!bo@spark QUIT :spark thor"]
-    assert mesh["spark"].mesh.shown() == []
+    assert mesh["spark"].mesh.known_hosts() == []
 
 
 def test_a_closed_channel_whose_members_were_lost_stays_closed():

@@ -8,8 +8,8 @@ from support.network import Client, Network
 
 from culture.config.ircd import OperConfig
 from culture.ircd.session import Phase
-from culture.ircd.skills import Happening, NotRecordedError, Skill, Skills
-from culture.protocol.happening import GENERATION_SHIFT
+from culture.ircd.skills import EventRecord, NotRecordedError, Skill, Skills
+from culture.protocol.event_record import GENERATION_SHIFT
 
 ROOT = OperConfig("root", password_credential="root")
 
@@ -31,7 +31,7 @@ def test_a_connection_that_says_it_is_a_host_is_handed_over_with_its_secret():
     thor.send("PASS secret", "SERVER thor 1 :Thor", "LINK 2 1 1 *", "PRIVMSG #ops :hello")
 
     assert host.introductions == [(thor.session, "secret")]
-    assert thor.session.phase is Phase.LINKED
+    assert thor.session.phase is Phase.PROVING
     assert thor.session.password == ""
     assert host.asked == [("received", "LINK 2 1 1 *"), ("received", "PRIVMSG #ops :hello")]
     assert thor.lines() == []
@@ -156,7 +156,7 @@ class Recorder(Skill):
         self.committed: list[str] = []
         self.is_full = False
 
-    def commit(self, happened: list[Happening]) -> None:
+    def commit(self, happened: list[EventRecord]) -> None:
         if self.is_full:
             raise NotRecordedError("the disk is full")
         self.committed += [each.command for each in happened]

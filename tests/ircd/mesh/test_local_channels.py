@@ -30,7 +30,7 @@ def test_it_takes_an_operator_and_nobody_of_another_host():
     ori.send("MODE #ops +L", "MODE #ops -L")
     assert ori.lines()[1:] == [
         ":spark-ori!ori@spark MODE #ops +L",
-        ":spark 696 spark-ori #ops L * :A local channel is one until everybody has left it",
+        ":spark 696 spark-ori #ops L * :A local channel stays local until everybody has left it",
     ]
 
 

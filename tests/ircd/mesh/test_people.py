@@ -4,7 +4,26 @@ import pytest
 from support.hosts import Mesh
 
 from culture.config.ircd import OperConfig
-from culture.protocol.happening import Happening
+from culture.ircd.skills import Asker, Found, Skill, Skills
+from culture.names import fold
+from culture.protocol.capabilities import Cap
+from culture.protocol.event_record import EventRecord
+from culture.protocol.line import MalformedLine
+from culture.protocol.parties import parse_party
+
+REDACTING = "message-tags draft/message-redaction"
+
+
+class Watcher(Skill):
+    """Finds every message that somebody names, as their own."""
+
+    name = "watcher"
+    records = frozenset({"PRIVMSG", "NOTICE", "TAGMSG", "REDACT"})
+    caps = frozenset({Cap.MESSAGE_REDACTION})
+
+    def find(self, asker: Asker, target: str, msgid: str) -> Found | None:
+        (mine,) = asker.parties
+        return Found(mine, 1_000_000.0, (mine, asker.named[fold(target)].party))
 
 
 def test_somebody_who_comes_to_one_host_is_known_on_all():
@@ -60,7 +79,7 @@ def test_what_changes_about_somebody_is_told_to_those_who_see_them():
     mesh = Mesh("spark", "thor")
     ori = mesh["spark"].client("ori", "#ops")
     mesh.settle()
-    bo = mesh["thor"].client("bo", "#ops", caps="away-notify setname draft/metadata-2")
+    bo = mesh["thor"].client("bo", "#ops", caps="away-notify setname draft/metadata-3")
     bo.send("METADATA * SUB url")
     bo.lines()
 
@@ -72,7 +91,7 @@ def test_what_changes_about_somebody_is_told_to_those_who_see_them():
     assert bo.lines() == [
         ":spark-ori!ori@spark AWAY :tea",
         ":spark-ori!ori@spark SETNAME :Ori of Spark",
-        ":spark-ori!ori@spark METADATA spark-ori url * :https://example.org",
+        ":thor 761 thor-bo spark-ori url * :https://example.org",
     ]
     bo.send("WHOIS spark-ori")
     assert ":thor 335 thor-bo spark-ori :is a bot on this network" in bo.lines()
@@ -100,8 +119,8 @@ def test_a_direct_message_goes_to_one_other_host_with_its_time_and_name():
 def test_an_account_is_one_of_its_host():
     """Somebody else may have one of the same name: what is direct is theirs alone."""
     mesh = Mesh("spark", "thor")
-    taken: list[Happening] = []
-    mesh["thor"].ircd.record.took = taken.append
+    taken: list[EventRecord] = []
+    mesh["thor"].ircd.record.add_remote = taken.append
     ori, bo = mesh["spark"].client("ori"), mesh["thor"].client("bo")
     mesh.settle()
     ori.session.user.account = bo.session.user.account = "root"
@@ -110,7 +129,80 @@ def test_an_account_is_one_of_its_host():
     ori.send("PRIVMSG thor-bo :psst")
     mesh.settle()
 
-    assert taken[-1].ends == ("account:root@spark", "account:root")
+    assert [end.text for end in taken[-1].ends or ()] == ["account:root@spark", "account:root"]
+
+
+def test_what_two_users_of_one_host_write_to_each_other_crosses_no_link():
+    mesh = Mesh("spark", "thor", skills=Skills([Watcher()]))
+    ori, bo = mesh["spark"].client("ori", caps=REDACTING), mesh["spark"].client("bo", caps=REDACTING)
+    mesh.settle()
+    ori.send("PRIVMSG spark-bo :psst", "NOTICE spark-bo :psst", "@+x=psst TAGMSG spark-bo")
+    ori.send("PRIVMSG spark-ori :psst to myself", "REDACT spark-bo m1")
+    mesh["spark"].network.flush()
+
+    assert [line.split(" ")[2] for line in bo.lines()] == ["PRIVMSG", "NOTICE", "TAGMSG", "REDACT"]
+    assert not mesh["spark"].unsent["thor"]
+
+
+def test_a_host_that_is_told_what_others_write_to_each_other_refuses_it():
+    mesh = Mesh("spark", "thor")
+    ori = mesh["spark"].client("ori")
+    mesh["thor"].client("bo")
+    mesh.settle()
+    ori.send("PRIVMSG thor-bo :psst")
+    mesh["spark"].network.flush()
+    [told] = mesh["spark"].unsent["thor"]
+    for wrong in (told._replace(to=""), told._replace(ends=None), told._replace(target="#ops")):
+        with pytest.raises(MalformedLine):
+            mesh["thor"].mesh.apply_event(wrong, is_replayed=False)
+
+
+def test_a_direct_message_is_not_shown_to_who_took_the_nick_while_it_was_on_its_way():
+    mesh = Mesh("spark", "thor")
+    ori, bo = mesh["spark"].client("ori"), mesh["thor"].client("bo")
+    mesh.settle()
+    ori.send("PRIVMSG thor-bo :psst")
+    bo.send("QUIT")
+    thief = mesh["thor"].client("bo")
+    mesh.settle()
+    assert thief.lines() == []
+
+    ori.send("PRIVMSG thor-bo :hello")
+    mesh.settle()
+    assert thief.lines() == [":spark-ori!ori@spark PRIVMSG thor-bo :hello"]
+
+
+def test_a_direct_message_follows_a_user_who_changed_nicks_while_it_was_on_its_way():
+    mesh = Mesh("spark", "thor")
+    ori, bo = mesh["spark"].client("ori"), mesh["thor"].client("bo")
+    mesh.settle()
+    ori.send("PRIVMSG thor-bo :psst")
+    bo.send("NICK thor-bo2")
+    bo.lines()
+    mesh.settle()
+    assert [line.rpartition(" :")[2] for line in bo.lines()] == ["psst"]
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        "account:bo@thor account:bo@thor",
+        "account:ori@spark account:bo@orin",
+        "session:1@orin account:bo@thor",
+        "account:ori@spark account:ori@spark",
+    ],
+)
+def test_a_host_speaks_for_its_own_users_to_those_of_the_host_that_it_writes_to(ends: str):
+    mesh = Mesh("spark", "thor")
+    ori, bo = mesh["spark"].client("ori"), mesh["thor"].client("bo")
+    mesh.settle()
+    ori.send("PRIVMSG thor-bo :psst")
+    mesh["spark"].network.flush()
+    [told] = mesh["spark"].unsent["thor"]
+    one, other = map(parse_party, ends.split(" "))
+    with pytest.raises(MalformedLine):
+        mesh["thor"].mesh.apply_event(told._replace(ends=(one, other)), is_replayed=False)
+    assert bo.lines() == []
 
 
 def test_direct_messages_are_refused_where_none_get_through():
@@ -122,7 +214,7 @@ def test_direct_messages_are_refused_where_none_get_through():
     ori.send("PRIVMSG thor-bo :psst")
     mesh.settle()
 
-    assert ori.lines() == [":spark 531 spark-ori thor-bo :No direct messages get to thor from here"]
+    assert ori.lines() == [":spark 531 spark-ori thor-bo :Direct messages cannot reach thor"]
     assert bo.lines() == []
 
 
@@ -251,7 +343,8 @@ def test_what_stands_behind_a_nick_is_for_its_own_host_to_say():
     root.send("CHGHOST thor-bo x y")
 
     assert root.lines() == [
-        ":spark FAIL CHGHOST CANNOT_CHANGE_HOST thor-bo :thor-bo is on thor: an operator there can do it"
+        ":spark FAIL CHGHOST CANNOT_CHANGE_HOST thor-bo "
+        ":thor-bo is on thor; only an operator there can change it"
     ]
     assert bo.session.user.mask == "thor-bo!bo@spark"
 
@@ -264,8 +357,8 @@ def test_a_host_speaks_for_nobody_who_is_not_on_it(forger: str):
     bo = mesh["thor"].client("bo", "#ops")
     bo.lines()
 
-    forged = Happening("m", 1.0, "QUIT", "", f"{forger}!x@h", None, "bye", origin="spark", seq=9)
-    mesh["thor"].mesh.take(forged, is_replayed=False)
+    forged = EventRecord("m", 1.0, "QUIT", "", f"{forger}!x@h", None, "bye", origin="spark", seq=9)
+    mesh["thor"].mesh.apply_event(forged, is_replayed=False)
 
     assert bo.lines() == []
     assert mesh["thor"].ircd.state.find_user("orin-x") is not None

@@ -4,8 +4,8 @@ import pytest
 from support.hosts import Host, Mesh, two_in_ops
 
 from culture.ircd.events import Parted
-from culture.ircd.mesh.members import tell_members
-from culture.protocol.happening import Happening
+from culture.ircd.replication.member_lists import relay_members
+from culture.protocol.event_record import EventRecord
 from culture.protocol.line import MalformedLine
 
 
@@ -14,7 +14,7 @@ def places(host: Host) -> dict[str, list[str]]:
     return {channel.name: sorted(user.nick for user in channel.members) for channel in channels}
 
 
-def renamed(host: Host, to: str) -> Happening:
+def renamed(host: Host, to: str) -> EventRecord:
     """What a host is about to tell another."""
     host.network.flush()
     [found] = [each for each in host.unsent[to] if each.command == "RENAME"]
@@ -40,7 +40,7 @@ def test_who_hears_of_it_after_a_split_goes_with_the_channel():
     mesh.settle()
     bo.lines()
 
-    mesh["thor"].mesh.take(told, is_replayed=True)
+    mesh["thor"].mesh.apply_event(told, is_replayed=True)
     mesh.heal_all()
 
     assert bo.lines()[:2] == [":thor-bo!bo@spark PART #ops :clearer", ":thor-bo!bo@spark JOIN #duty"]
@@ -168,7 +168,7 @@ def test_what_was_over_before_anybody_came_moves_nobody():
     later["thor"].client("bo", "#ops")
     later.settle()
 
-    later["thor"].mesh.write_down(told)
+    later["thor"].mesh.record_event(told)
     later["thor"].network.flush()
 
     assert not later["thor"].unsent["spark"]
@@ -182,9 +182,9 @@ def test_a_crowd_is_told_of_in_pieces_and_who_is_in_none_of_them_is_gone():
     mesh.settle()
     [ann] = [user for user in mesh["spark"].ircd.state.users.values() if user.nick == "spark-a"]
     ops = mesh["spark"].ircd.state.channels["#ops"]
-    mesh["spark"].ircd.bring_about(Parted(ann, ops, ""), "m", 1.0)
+    mesh["spark"].ircd.apply_change(Parted(ann, ops, ""), "m", 1.0)
 
-    tell_members(mesh["spark"].ircd, "#ops", most=2)
+    relay_members(mesh["spark"].ircd, "#ops", most=2)
     mesh["spark"].network.flush()
 
     assert [each.params for each in mesh["spark"].unsent["thor"]] == [("", "spark-d"), ("spark-d", "")]
@@ -202,7 +202,7 @@ def test_a_host_lets_nobody_join_who_is_not_on_it():
     forged = join._replace(tags={"agentirc.dev/named": f"{who.at_ms}@{who.host}"})
 
     with pytest.raises(MalformedLine, match="a user of another host"):
-        mesh["thor"].mesh.take(forged, is_replayed=False)
+        mesh["thor"].mesh.apply_event(forged, is_replayed=False)
 
 
 def test_who_is_in_a_channel_is_told_of_that_channel_alone():
@@ -212,4 +212,4 @@ def test_who_is_in_a_channel_is_told_of_that_channel_alone():
     [told] = [each for each in mesh["spark"].unsent["thor"] if each.command == "MEMBERS" and each.text]
 
     with pytest.raises(MalformedLine, match="about another channel"):
-        mesh["thor"].mesh.take(told._replace(target="#other"), is_replayed=False)
+        mesh["thor"].mesh.apply_event(told._replace(target="#other"), is_replayed=False)

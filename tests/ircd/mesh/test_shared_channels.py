@@ -4,7 +4,7 @@ from support.hosts import Mesh, two_in_ops
 
 from culture.ircd.events import Redacted
 from culture.protocol.capabilities import Cap
-from culture.protocol.happening import STAMP_TAG
+from culture.protocol.event_record import STAMP_TAG
 
 
 def test_who_makes_a_channel_is_its_operator_everywhere():

@@ -6,9 +6,9 @@ import pytest
 from support.hosts import Mesh, two_in_ops
 from support.network import Client
 
-from culture.ircd.chase import MOST
+from culture.ircd.replication.tombstones import MAX_ENTRIES
 from culture.names import fold
-from culture.protocol.happening import Happening
+from culture.protocol.event_record import EventRecord
 from culture.protocol.line import MalformedLine
 
 
@@ -89,7 +89,9 @@ def test_no_other_channel_gets_the_name_of_one_whose_members_were_lost():
 
     bo.send("RENAME #mine #OPS")
 
-    assert bo.lines() == [":thor FAIL RENAME CHANNEL_NAME_IN_USE #mine #OPS :There is a channel of that name"]
+    assert bo.lines() == [
+        ":thor FAIL RENAME CHANNEL_NAME_IN_USE #mine #OPS :There is already a channel of that name"
+    ]
     mesh.heal_all()
     bo.send("RENAME #mine #ops")
     assert "CHANNEL_NAME_IN_USE" in bo.lines()[0]
@@ -98,7 +100,7 @@ def test_no_other_channel_gets_the_name_of_one_whose_members_were_lost():
 
 def test_who_makes_and_leaves_many_channels_opens_none_whose_members_were_lost():
     _, bo = closed_and_lost()
-    for number in range(MOST + 1):
+    for number in range(MAX_ENTRIES + 1):
         bo.send(f"JOIN #{number}", f"PART #{number}")
     bo.lines()
 
@@ -171,14 +173,14 @@ def test_what_is_told_again_is_delivered_only_where_the_host_was_not_lost():
     mesh.settle()
     ori.lines()
     source, command = "thor-bo!bo@spark", "PRIVMSG"
-    said = Happening("m1", 999_999.0, command, "#ops", source, None, "hello", origin="thor", seq=77)
+    said = EventRecord("m1", 999_999.0, command, "#ops", source, None, "hello", origin="thor", seq=77)
 
-    mesh["spark"].mesh.take(said, is_replayed=True)
+    mesh["spark"].mesh.apply_event(said, is_replayed=True)
     assert ori.lines() == [f"@time=1970-01-12T13:46:39.000Z;msgid=m1 :{source} PRIVMSG #ops :hello"]
 
     mesh.cut("spark", "thor")
     ori.lines()
-    mesh["spark"].mesh.take(said._replace(id="m2", seq=78), is_replayed=True)
+    mesh["spark"].mesh.apply_event(said._replace(id="m2", seq=78), is_replayed=True)
     assert ori.lines() == []
 
 
@@ -189,13 +191,13 @@ def test_where_a_link_is_limited_only_those_in_its_channels_are_known():
     mesh["spark"].network.flush()
     mesh["spark"].unsent["thor"].clear()
 
-    mesh["thor"].mesh.take_snapshot("spark", mesh["spark"].mesh.snapshot("spark", frozenset({fold("#ops")})))
+    mesh["thor"].mesh.apply_snapshot("spark", mesh["spark"].mesh.snapshot("spark", frozenset({fold("#ops")})))
 
     assert sorted(mesh["thor"].picture()) == ["#ops", "spark-ori"]
-    left = Happening(
+    left = EventRecord(
         "m", 1.0, "PART", "#ops", "spark-ori!ori@spark", None, origin="spark", seq=9, scope="#ops"
     )
-    mesh["thor"].mesh.take(left, is_replayed=False)
+    mesh["thor"].mesh.apply_event(left, is_replayed=False)
     assert mesh["thor"].picture() == {}
 
 
@@ -203,11 +205,11 @@ def test_what_a_link_is_not_for_is_not_taken_from_it():
     mesh = Mesh("spark", "thor")
     mesh["spark"].client("ori", "#ops")
     lines = mesh["spark"].mesh.snapshot("spark", None)
-    said = Happening("m", 1.0, "TOPIC", "#ops", "spark-ori!ori@spark", None, "tea", origin="spark", seq=9)
+    said = EventRecord("m", 1.0, "TOPIC", "#ops", "spark-ori!ori@spark", None, "tea", origin="spark", seq=9)
 
-    with pytest.raises(MalformedLine, match="not for"):
-        mesh["thor"].mesh.take_snapshot("spark", lines, frozenset({fold("#other")}))
-    with pytest.raises(MalformedLine, match="not for"):
-        mesh["thor"].mesh.take(said._replace(scope="#other"), is_replayed=False)
+    with pytest.raises(MalformedLine, match="scope of the link"):
+        mesh["thor"].mesh.apply_snapshot("spark", lines, frozenset({fold("#other")}))
+    with pytest.raises(MalformedLine, match="scope of the link"):
+        mesh["thor"].mesh.apply_event(said._replace(scope="#other"), is_replayed=False)
 
     assert mesh["thor"].picture() == {}

@@ -20,10 +20,10 @@ FIRST: Final = IrcdConfig(
     opers=(OperConfig(OPER, password_credential=OPER),),
     accounts=AccountsConfig(registration=True, reserve_nicks=True),
 )
+# What an operator of the server may change while people are on it.
 CONFIGS: Final = (
     FIRST,
     replace(FIRST, nick_policy="prefixed", motd="", accounts=AccountsConfig(required=True), opers=()),
     replace(FIRST, limits=replace(LIMITS, nick_length=9, channel_length=9, topic_length=1)),
     replace(FIRST, accounts=AccountsConfig(), opers=(OperConfig(OPER, account=ACCOUNT, privileges=()),)),
 )
-"""What an operator of the server may change while people are on it."""

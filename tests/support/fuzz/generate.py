@@ -29,8 +29,8 @@ from support.fuzz.words import (
     TEXTS,
 )
 
+# Of one game.
 LINES: Final = 2000
-"""Of one game."""
 AT_ONCE: Final = 7
 
 _POOLS: Final = (NICKS, NICKS_ODD, CHANNELS, CHANNELS_ODD, MODES, MASKS, TEXTS, BITS, KEYS)

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
-from culture.ircd.channel import Channel
-from culture.ircd.core import Ircd
+from culture.ircd.model.channel import Channel
+from culture.ircd.model.user import User
+from culture.ircd.server import Ircd
 from culture.ircd.session import Phase, Session
-from culture.ircd.user import User
 from culture.names import fold
 from support.fuzz.configs import LIMITS
 from support.fuzz.leftovers import held_by

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from culture.ircd.auth import Question
-from culture.ircd.core import Ircd
-from culture.ircd.delivery import joined
+from culture.ircd.auth.questions import AccountQuestion
+from culture.ircd.delivery.queue import join_output
+from culture.ircd.server import Ircd
 from culture.ircd.session import Phase
 from culture.ircd.skills import Skills
-from culture.net.authenticator import StoredAccounts
+from culture.net.auth.accounts import StoredAccounts
 from culture.skills.history.skill import History
 from culture.store.accounts import Accounts
 from culture.store.history.archive import Archive
@@ -35,8 +35,8 @@ class Game:
         self._ircd: Ircd = self._network.ircd
         self.step(Step("reload", 0))
         self._authenticator = StoredAccounts(accounts)
-        self._questions: list[Question[Any]] = []
-        """Those that nobody has answered yet, as they would be in a thread."""
+        # Those that nobody has answered yet, as they would be in a thread.
+        self._questions: list[AccountQuestion[Any]] = []
         self._players: dict[int, Player] = {}
 
     def here(self) -> list[int]:
@@ -83,7 +83,7 @@ class Game:
                 player.client.drop()
                 del self._players[step.number]
 
-    def _take_questions(self) -> list[Question[Any]]:
+    def _take_questions(self) -> list[AccountQuestion[Any]]:
         taken, self._questions = [*self._questions, *self._ircd.take_questions()], []
         return taken
 
@@ -101,7 +101,7 @@ class Game:
         while pending := self._ircd.drain():
             for number, player in list(self._players.items()):
                 if player.session in pending:
-                    self._flush(number, player, joined(pending[player.session]))
+                    self._flush(number, player, join_output(pending[player.session]))
         self._ircd.delivered()
         self._ircd.notes.take()
         self._questions += self._ircd.take_questions()

@@ -18,10 +18,10 @@ class Player:
         self.client = client
         self.reader = Reader()
         self.is_stalled = False
+        # What was written to it and not read.
         self.pipe = b""
-        """What was written to it and not read."""
+        # Labels that have to be answered by the end of a turn in which no question is open.
         self.owed: Counter[str] = Counter()
-        """Labels that have to be answered by the end of a turn in which no question is open."""
         self._sent = LineBuffer()
 
     @property

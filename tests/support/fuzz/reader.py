@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from culture.ircd.user import UNNAMED
+from culture.ircd.model.user import UNNAMED
 from culture.names import Folded, fold
 from culture.protocol.line import Line, parse_line
 
@@ -19,28 +19,28 @@ _LINE = re.compile(
     rf"(?:@{_TAG}(?:;{_TAG})* )?(?::[^\0\r\n ]+ )?(?:[A-Z]+|[0-9]{{3}})"
     r"(?: [^\0\r\n :][^\0\r\n ]*)*(?: :[^\0\r\n]*)?"
 )
+# What comes in a batch of this type happened before.
 PAST: Final = "chathistory"
-"""What comes in a batch of this type happened before."""
+# Capabilities whose clients expect tags at all.
 TAGGING: Final = frozenset(
     {"message-tags", "server-time", "account-tag", "batch", "labeled-response", "draft/relaymsg"}
 )
-"""Capabilities whose clients expect tags at all."""
 NAMELESS: Final = frozenset({"no-implicit-names", "draft/no-implicit-names"})
 
 
 class Reader:
     def __init__(self) -> None:
         self.nick = UNNAMED
+        # Who is where, as far as a client can tell from what it was told.
         self.channels: dict[Folded, set[Folded]] = {}
-        """Who is where, as far as a client can tell from what it was told."""
+        # How often each label was sent.
         self.asked: Counter[str] = Counter()
-        """How often each label was sent."""
         self.answered: Counter[str] = Counter()
         self.is_over = False
+        # What was acknowledged at any time.
         self.caps: set[str] = set()
-        """What was acknowledged at any time."""
+        # Those that are open, and of which type they are.
         self._batches: dict[str, str] = {}
-        """Those that are open, and of which type they are."""
 
     @property
     def is_nameless(self) -> bool:

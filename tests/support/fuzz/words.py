@@ -50,6 +50,7 @@ SECRETS: Final = (
     *(f"n,,n={ACCOUNT},r=x", "n,,n=b,r=x", "c=biws,r=x,p=y"),
 )
 
+# Lines to be filled in, and how often they come up.
 TEMPLATES: Final = (
     ("JOIN {channel}", 12),
     ("JOIN {channel},{channel} {mask}", 3),
@@ -117,4 +118,3 @@ TEMPLATES: Final = (
     ("HISTORY {bit} {target} {digit}", 1),
     ("QUIT :{text}", 1),
 )
-"""Lines to be filled in, and how often they come up."""

@@ -5,10 +5,12 @@ import sys
 import time
 from pathlib import Path
 
+from support.mesh.hostile import hostile_failure
 from support.mesh.schedule import make_schedule
 from support.mesh.simulation import HOSTS, failure, shrink
 
 TOLD_EVERY_S = 60.0
+HOSTILE = "hostile"
 KEPT = Path(__file__).parents[2] / "federation" / "schedules"
 
 
@@ -20,7 +22,7 @@ def main() -> int:
         "--seed", type=int, default=0, help="the first one; each schedule has the next (default 0)"
     )
     parser.add_argument(
-        "--hosts", choices=sorted(HOSTS), default="server", help="what they are (default server)"
+        "--hosts", choices=[HOSTILE, *sorted(HOSTS)], default="server", help="what they are (default server)"
     )
     options = parser.parse_args()
     now = told_at = time.monotonic()
@@ -30,6 +32,12 @@ def main() -> int:
         if now - told_at >= TOLD_EVERY_S:
             told_at = now
             print(f"{seed - options.seed} schedules healed so far", file=sys.stderr, flush=True)
+        if options.hosts == HOSTILE:
+            if wrong := hostile_failure(seed):
+                print(f"{wrong}\nseed {seed}: an honest host suffers from a liar")
+                return 1
+            seed += 1
+            continue
         schedule = make_schedule(seed)
         if failure(schedule, options.hosts):
             short = shrink(schedule, options.hosts)

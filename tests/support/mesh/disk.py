@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from culture.federation.numbers import generation_of
 from culture.federation.ports import DIRECT, ReadRequest
 from culture.names import SIGNS, Folded, fold
-from culture.protocol.happening import GENERATION_SHIFT, LINKS_ONLY, Happening
+from culture.protocol.event_record import GENERATION_SHIFT, LINKS_ONLY, EventRecord
 
 ALL = "*"
 
 
-def places(happening: Happening) -> list[str]:
+def places(happening: EventRecord) -> list[str]:
     """Where it happened: channels, or the host that a direct message goes to."""
     if happening.channels:
         return [fold(name) for name, _ in happening.channels]
@@ -26,9 +26,11 @@ class DuplicateError(AssertionError):
 class Disk:
     """As history does it: rows by origin, number and place."""
 
-    def __init__(self, rows: Iterable[Happening] = (), generations: Iterable[int] = ()) -> None:
-        self.rows: list[Happening] = []
+    def __init__(self, rows: Iterable[EventRecord] = (), generations: Iterable[int] = ()) -> None:
+        self.rows: list[EventRecord] = []
         self.is_full = False
+        # The hosts that never give two events the same number; empty: all.
+        self.honest: frozenset[str] = frozenset()
         self._seen: set[tuple[str, int, str]] = set()
         self._holdings: dict[str, dict[str, dict[int, int]]] = {}
         for generation in generations:
@@ -36,7 +38,10 @@ class Disk:
         self.append(list(rows))
 
     def copy(self) -> "Disk":
-        return Disk(self.rows, self._generations())
+        copy = Disk((), self._generations())
+        copy.honest = self.honest
+        copy.append(self.rows)
+        return copy
 
     def begin_generation(self, least: int) -> int:
         generation = max([least, *(each + 1 for each in self._generations())])
@@ -48,13 +53,13 @@ class Disk:
         """That were begun here."""
         return [*self._holdings.get("", {}).get(ALL, {})]
 
-    def append(self, happened: Sequence[Happening]) -> None:
+    def append(self, happened: Sequence[EventRecord]) -> None:
         for each in happened:
             if each.command in LINKS_ONLY:
                 continue
             for place in places(each):
                 key = (each.origin, each.seq, place)
-                if key in self._seen:
+                if key in self._seen and (not self.honest or each.origin in self.honest):
                     raise DuplicateError(f"twice: {each}")
                 self._seen.add(key)
             self.rows.append(each)
@@ -70,8 +75,8 @@ class Disk:
             for origin, scopes in self._holdings.items()
         }
 
-    def read(self, request: ReadRequest) -> list[Happening]:
-        found: dict[int, Happening] = {}
+    def read(self, request: ReadRequest) -> list[EventRecord]:
+        found: dict[int, EventRecord] = {}
         for each in self.rows:
             if each.origin != request.origin or each.is_local or (each.to or None) != request.to:
                 continue
@@ -86,7 +91,7 @@ class Disk:
         return [found[number] for number in sorted(found)][: request.most]
 
 
-def _in_channels(happening: Happening, channels: frozenset[Folded] | None) -> Happening | None:
+def _in_channels(happening: EventRecord, channels: frozenset[Folded] | None) -> EventRecord | None:
     if channels is None:
         return happening
     if happening.channels:

@@ -1,5 +1,6 @@
 """A few hosts on paper, for tests that look at single lines."""
 
+import itertools
 from random import Random
 
 from culture.federation.mesh import Mesh
@@ -9,19 +10,27 @@ from support.mesh.paper import PaperHost
 from support.mesh.world import START, Machine, Wire, World
 
 
+def nonce(number: int) -> str:
+    """The nonces of a quiet mesh, in the order in which it needs them from 1 on."""
+    return f"{number:032x}"
+
+
 def quiet_mesh(name: str, *peers: Peer) -> Mesh:
     """A mesh with nobody around, which dials nobody."""
     world = World(Random(0), {frozenset({name, "nobody"}): Wire()}, PaperHost)
     host = PaperHost(world, Machine(name))
+    numbers = itertools.count(1)
     return Mesh(
         name,
         host,
         {peer.name: peer for peer in peers},
         {},
         generation=int(START),
+        proof_key=bytes(32),
         clock=lambda: world.now,
         timer=lambda: world.now,
         random=lambda: 0.0,
+        new_nonce=lambda: nonce(next(numbers)),
     )
 
 

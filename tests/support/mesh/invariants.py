@@ -1,8 +1,10 @@
 """What has to be true of every mesh once it is healed."""
 
-from culture.federation.holding import BEYOND, Scope, within
+from culture.federation.feeds.watermarks import Scope, visible_part
 from culture.federation.numbers import format_number, generation_of
-from culture.protocol.happening import Happening
+from culture.protocol.accounts import bare_account
+from culture.protocol.event_record import PROOF_TAG, EventRecord
+from culture.protocol.peers.scopes import BEYOND
 from support.mesh.disk import places
 from support.mesh.world import Process, Users, World
 
@@ -34,17 +36,18 @@ def running(world: World, name: str) -> Process:
 
 
 def routes(world: World, name: str) -> dict[str, Scope]:
-    return {other: route.scope for other, route in running(world, name).mesh.hosts.routes.items()}
+    found = running(world, name).mesh.hosts.routes
+    return {other: route.scope for other, route in found.items() if other in world.machines}
 
 
-def rows(world: World, name: str, origin: str) -> dict[tuple[int, str], Happening]:
+def rows(world: World, name: str, origin: str) -> dict[tuple[int, str], EventRecord]:
     """What a host wrote down of another, or of itself, that may cross links: by number and place."""
     stored = "" if origin == name else origin
     return {
         (each.seq, place): each
         for each in world.machines[name].disk.rows
         for place in places(each)
-        if each.origin == stored and not each.is_local and not each.to
+        if each.origin == stored and not each.is_local and not each.to and not each.is_between_local_users
     }
 
 
@@ -74,16 +77,20 @@ def check_history(world: World) -> None:
                 assert _told(ours[key]) == _told(each), f"{name} has {ours[key]}, which was {each}"
 
 
-def _may_cross(happening: Happening, place: str, scope: Scope) -> bool:
+def _may_cross(happening: EventRecord, place: str, scope: Scope) -> bool:
     """Not so what takes a channel out of those that a way is limited to."""
-    return scope is None or (place in scope and within(happening, scope) is not None)
+    return scope is None or (place in scope and visible_part(happening, scope) is not None)
 
 
-def _told(happening: Happening) -> tuple[object, ...]:
-    return int(happening.at * 1000), happening.id, *happening[2:8]
+def _told(happening: EventRecord) -> tuple[object, ...]:
+    """Others keep the proof along with it, and say of which host an account is."""
+    tags = {name: value for name, value in happening.tags.items() if name != PROOF_TAG}
+    account = bare_account(happening.account) if happening.account else None
+    told = happening._replace(tags=tags, account=account)
+    return int(happening.at * 1000), happening.id, *told[2:8]
 
 
-def _some(found: dict[tuple[int, str], Happening], keys: set[tuple[int, str]]) -> str:
+def _some(found: dict[tuple[int, str], EventRecord], keys: set[tuple[int, str]]) -> str:
     first = found[min(keys)]
     return f"{len(keys)}, first {format_number(first.seq)} {first}"
 
@@ -96,6 +103,8 @@ def check_order(world: World) -> None:
     for name, machine in world.machines.items():
         last: dict[tuple[str, int, str], int] = {}
         for each in machine.disk.rows:
+            if each.origin and each.origin not in world.machines:
+                continue
             for place in places(each) if each.command not in BEYOND else ():
                 key = (each.origin, generation_of(each.seq), place)
                 assert each.seq > last.get(key, 0), f"{name} got out of order: {each}"
@@ -123,7 +132,7 @@ def check_limits(world: World) -> None:
     """Nothing is where no wire may carry it to."""
     for name, machine in world.machines.items():
         for each in machine.disk.rows:
-            if not each.origin:
+            if each.origin not in world.machines:
                 continue
             assert not each.is_local, f"{name} has what is local elsewhere: {each}"
             for place in places(each):
@@ -147,16 +156,18 @@ def _can_come(world: World, origin: str, name: str, channel: str | None) -> bool
         reached |= further
 
 
-def check_users(world: World) -> None:
-    """Everybody sees the same users in the same channels; nobody sees a ghost."""
+def check_users(world: World, *, with_status: bool = True) -> None:
+    """Everybody sees the same users in the same channels, with the same status; nobody sees a ghost."""
     for name in world.machines:
         for origin, scope in routes(world, name).items():
-            theirs = _seen(running(world, origin).users_of(origin), scope)
-            ours = _seen(running(world, name).users_of(origin), scope)
+            theirs = _seen(running(world, origin).users_of(origin), scope, with_status)
+            ours = _seen(running(world, name).users_of(origin), scope, with_status)
             assert ours == theirs, f"{name} sees of {origin} {ours}, which are {theirs}"
 
 
-def _seen(users: Users, scope: Scope) -> Users:
+def _seen(users: Users, scope: Scope, with_status: bool) -> Users:
+    if not with_status:
+        users = {nick: (dict.fromkeys(joined, ""), rest) for nick, (joined, rest) in users.items()}
     if scope is None:
         return users
     seen: Users = {}

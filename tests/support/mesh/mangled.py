@@ -7,7 +7,7 @@ from support.mesh.server import ServerHost
 from support.mesh.world import End, Machine, World
 
 RATE: Final = 0.05
-HANDSHAKE: Final = ("PASS", "SERVER", "LINK")
+HANDSHAKE: Final = ("SERVER", "PROOF", "LINK")
 ODD: Final = (
     *("", "0", "-1", "9" * 400, "99999999999.1", "1.2", "-", "+", "*", "#", "#c", "spark", "1@spark", "0@"),
     *(":", "\\", "\\n", "\\r", "\\e", "@", "!", "=", ",", ";", "\x01", "\t", "é", "\u2028", "x" * 600),

@@ -3,12 +3,13 @@
 import itertools
 from collections.abc import Sequence
 
-from culture.federation.link import Outbox, Read
+from culture.federation.links.link import Outbox, PendingRead
 from culture.federation.mesh import Mesh
 from culture.federation.ports import Caller
 from culture.names import Folded, fold
-from culture.protocol.happening import GENERATION_SHIFT, Happening
+from culture.protocol.event_record import GENERATION_SHIFT, EventRecord
 from culture.protocol.line import parse_line
+from culture.protocol.parties import party_of
 from support.mesh.reader import Reader
 from support.mesh.world import SETTINGS, End, Machine, Users, World
 
@@ -24,7 +25,7 @@ class PaperHost:
         self._generation = machine.disk.begin_generation(int(self._clock()))
         self._counter = itertools.count(1)
         self.users: dict[str, dict[str, set[str]]] = {self.name: {}}
-        self._happened: list[Happening] = []
+        self._happened: list[EventRecord] = []
         self._waiting: dict[End, list[str]] = {}
         self.mesh = Mesh(
             self.name,
@@ -32,6 +33,7 @@ class PaperHost:
             world.peers_of(self.name),
             machine.disk.holdings(),
             generation=self._generation,
+            proof_key=machine.proof_key,
             clock=self._clock,
             timer=lambda: world.now,
             random=world.random.random,
@@ -53,22 +55,22 @@ class PaperHost:
                 lines.append(" ".join([nick, *sorted(shown)]))
         return lines
 
-    def take_snapshot(self, origin: str, lines: Sequence[str], channels: frozenset[Folded] | None) -> None:
+    def apply_snapshot(self, origin: str, lines: Sequence[str], channels: frozenset[Folded] | None) -> None:
         self.users[origin] = {nick: set(joined) for nick, *joined in (line.split(" ") for line in lines)}
 
-    def write_down(self, happening: Happening) -> None:
+    def record_event(self, happening: EventRecord) -> None:
         self._happened.append(happening)
 
-    def take(self, happening: Happening, *, is_replayed: bool) -> None:
+    def apply_event(self, happening: EventRecord, *, is_replayed: bool) -> None:
         self._happened.append(happening)
         if not is_replayed and not happening.to:
             self._apply(self.users.setdefault(happening.origin, {}), happening)
 
-    def lost(self, origins: Sequence[str], between: tuple[str, str]) -> None:
+    def remove_users_of(self, origins: Sequence[str], between: tuple[str, str]) -> None:
         for origin in origins:
             self.users.pop(origin, None)
 
-    def shown(self) -> list[str]:
+    def known_hosts(self) -> list[str]:
         return [name for name in self.users if name != self.name]
 
     def begin_generation(self, generation: int) -> None:
@@ -79,8 +81,8 @@ class PaperHost:
     def dialed(self, end: End, name: str) -> None:
         self.mesh.dialed(end, name)
 
-    def undialed(self, name: str) -> None:
-        self.mesh.undialed(name)
+    def dial_failed(self, name: str) -> None:
+        self.mesh.dial_failed(name)
 
     def accepted(self, end: End) -> None:
         self._waiting[end] = []
@@ -93,14 +95,13 @@ class PaperHost:
         said.append(line)
         if line.startswith("SERVER "):
             del self._waiting[end]
-            secret = parse_line(said[0]).param(0)
-            self.mesh.offered(end, secret, parse_line(line), Caller("127.0.0.1"))
+            self.mesh.offered(end, "", parse_line(line), Caller("127.0.0.1"))
 
     def closed(self, end: End) -> None:
         self._waiting.pop(end, None)
         self.mesh.closed(end, "Connection closed")
 
-    def found(self, read: Read) -> None:
+    def found(self, read: PendingRead) -> None:
         self.mesh.found(read, self._disk.read(read.request))
 
     def tick(self) -> None:
@@ -109,10 +110,10 @@ class PaperHost:
     def flush(self) -> Outbox:
         happened, self._happened = self._happened, []
         if self._disk.is_full and happened:
-            self.mesh.not_recorded()
+            self.mesh.commit_failed()
         else:
             self._disk.append(happened)
-            self.mesh.happened(happened)
+            self.mesh.committed(happened)
         for link in self.mesh.links.up.values():
             assert isinstance(link.key, End)
             self.mesh.unsent(link.key, link.key.unsent_bytes)
@@ -150,9 +151,10 @@ class PaperHost:
     def _happen(self, command: str, nick: str, target: str = "", text: str = "") -> None:
         to = "" if target.startswith("#") or not target else target.partition("-")[0]
         self._add(
-            Happening(
+            EventRecord(
                 *("", 0.0, command, target, f"{nick}!{nick}@{self.name}", None, text),
-                ends=(f"nick:{nick}", f"nick:{target}") if to else None,
+                params=(str(int(self._clock() * 1000)), "+") if command == "USER" else (),
+                ends=(party_of(None, "", nick), party_of(None, "", target)) if to else None,
                 to=to if to != self.name else "",
                 is_local=target.startswith("#local"),
             )
@@ -168,21 +170,21 @@ class PaperHost:
             if channels or not is_local:
                 told = command if channels else {"QUIT": "GONE", "NICK": "NAMED"}[command]
                 self._add(
-                    Happening(
+                    EventRecord(
                         *("", 0.0, told, "", source, None, text),
                         channels=tuple((each, True) for each in channels),
                         is_local=is_local,
                     )
                 )
 
-    def _add(self, happening: Happening) -> None:
+    def _add(self, happening: EventRecord) -> None:
         seq = self._generation << GENERATION_SHIFT | next(self._counter)
         done = happening._replace(id=f"{self.name}-{seq}", at=self._clock(), seq=seq)
         self._happened.append(done)
         if not done.is_local or done.target:
             self._apply(self.users[self.name], done)
 
-    def _apply(self, users: dict[str, set[str]], happening: Happening) -> None:
+    def _apply(self, users: dict[str, set[str]], happening: EventRecord) -> None:
         nick = happening.source.partition("!")[0]
         match happening.command:
             case "USER":

@@ -7,11 +7,15 @@ class Reader:
     def __init__(self) -> None:
         self.nick = "*"
         self.members: dict[str, set[str]] = {}
+        # The channels and msgids of what was said in channels.
         self.messages: list[tuple[str, str]] = []
-        """The channels and msgids of what was said in channels."""
+        # Who said what, in channels or to this client alone.
+        self.heard: list[tuple[str, str]] = []
 
     def read(self, text: str) -> None:
         line = parse_line(text)
+        if line.command in ("PRIVMSG", "NOTICE", "TOPIC"):
+            self.heard.append((line.nick, line.params[-1]))
         match line.command:
             case "001":
                 self.nick = line.params[0]

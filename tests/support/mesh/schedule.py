@@ -15,16 +15,16 @@ CHANNELS = (*SHARED, "#local-x")
 LIMITS = (frozenset({Folded("#a")}), frozenset({Folded("#a"), Folded("#b")}))
 HEALING_S = 7.0
 HEALINGS = 12
+# After so long everybody has noticed who was silent.
 SILENCE_S = 16.0
-"""After so long everybody has noticed who was silent."""
 
 Step = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Schedule:
+    # Of all that is left to chance while it is played.
     seed: int
-    """Of all that is left to chance while it is played."""
     wires: tuple[tuple[str, str, frozenset[Folded] | None], ...]
     steps: tuple[Step, ...] = field(repr=False)
 
@@ -49,9 +49,10 @@ def read_schedule(text: str) -> Schedule:
     return Schedule(seeds[0], tuple(wires), tuple(steps))
 
 
-def make_schedule(seed: int, length: int = 50) -> Schedule:
+def make_schedule(seed: int, length: int = 50, most: int = len(HOSTS)) -> Schedule:
+    """`most`: how many hosts."""
     random = Random(seed)
-    hosts = HOSTS[: random.choice((2, 3, 3, 4, 4, 5, 6))]
+    hosts = HOSTS[: min(most, random.choice((2, 3, 3, 4, 4, 5, 6)))]
     wires = _make_wires(random, hosts)
     limited = random.random() < 0.3
     limits = [(a, b, random.choice(LIMITS) if limited and random.random() < 0.4 else None) for a, b in wires]

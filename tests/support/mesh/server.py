@@ -3,22 +3,22 @@
 import itertools
 from collections.abc import Callable, Sequence
 
-from culture.config.ircd import IrcdConfig, Limits
-from culture.federation.link import Outbox, Read
+from culture.config.ircd import AccountsConfig, IrcdConfig, Limits
+from culture.federation.links.link import Outbox, PendingRead
 from culture.federation.mesh import Mesh
-from culture.federation.ports import Caller, Note
-from culture.ircd.bans import MaskList
+from culture.federation.ports import Caller, MeshNote
 from culture.ircd.commands.table import COMMANDS
-from culture.ircd.core import Ircd
-from culture.ircd.delivery import joined
-from culture.ircd.express import say
-from culture.ircd.mesh.host import MeshHost
+from culture.ircd.delivery.fast_path import deliver_plain_messages
+from culture.ircd.delivery.queue import join_output
+from culture.ircd.model.ban_lists import MaskList
+from culture.ircd.replication.host_adapter import MeshHost
+from culture.ircd.server import Ircd
 from culture.ircd.session import UNLIMITED, Phase, Session
 from culture.ircd.skills import NotRecordedError, Skill, Skills
 from culture.names import fold
-from culture.net.mesh import MeshLinks
+from culture.net.links.mesh_adapter import MeshLinks
+from culture.protocol.event_record import SEEN, SPOKEN, EventRecord
 from culture.protocol.framing import CRLF
-from culture.protocol.happening import SEEN, SPOKEN, Happening
 from support.mesh.disk import Disk
 from support.mesh.reader import Reader
 from support.mesh.world import SETTINGS, End, Machine, Users, World
@@ -38,7 +38,7 @@ class Keeping(Skill):
     def begin_generation(self, least: int) -> int:
         return self._disk.begin_generation(least)
 
-    def commit(self, happened: Sequence[Happening]) -> None:
+    def commit(self, happened: Sequence[EventRecord]) -> None:
         if self._disk.is_full:
             raise NotRecordedError("the disk is full")
         self._disk.append(happened)
@@ -52,7 +52,12 @@ class ServerHost:
         ids = itertools.count(1)
         boot = int(world.now * 1000)
         self.ircd = Ircd(
-            IrcdConfig(name=self.name, limits=Limits(sendq_bytes=0)),
+            # Nobody answers questions about accounts here.
+            IrcdConfig(
+                name=self.name,
+                limits=Limits(sendq_bytes=0),
+                accounts=AccountsConfig(reserve_nicks=False),
+            ),
             COMMANDS,
             clock=clock,
             timer=lambda: world.now,
@@ -66,6 +71,7 @@ class ServerHost:
             world.peers_of(self.name),
             machine.disk.holdings(),
             generation=self.ircd.record.generation,
+            proof_key=machine.proof_key,
             clock=clock,
             timer=lambda: world.now,
             random=world.random.random,
@@ -83,7 +89,7 @@ class ServerHost:
     def dial(self, name: str) -> None:
         self._outbox.dials.append(name)
 
-    def read(self, read: Read) -> None:
+    def read(self, read: PendingRead) -> None:
         self._outbox.reads.append(read)
 
     def caller(self, session: Session) -> Caller:
@@ -92,7 +98,10 @@ class ServerHost:
     def unsent(self, session: Session) -> int:
         return self._ends[session].unsent_bytes
 
-    def note(self, note: Note) -> None:
+    def failed(self, error: Exception) -> None:
+        raise error
+
+    def note(self, note: MeshNote) -> None:
         self._outbox.notes.append(note)
 
     # As the world sees it.
@@ -101,8 +110,8 @@ class ServerHost:
         session = self._open(end)
         self._links.dialed(session, name)
 
-    def undialed(self, name: str) -> None:
-        self._links.undialed(name)
+    def dial_failed(self, name: str) -> None:
+        self._links.dial_failed(name)
 
     def accepted(self, end: End) -> None:
         self._open(end)
@@ -119,7 +128,7 @@ class ServerHost:
         if (session := self._sessions.get(end)) is not None:
             self.ircd.disconnected(session, "Connection closed")
 
-    def found(self, read: Read) -> None:
+    def found(self, read: PendingRead) -> None:
         self._links.found(read, self._disk.read(read.request))
 
     def tick(self) -> None:
@@ -128,7 +137,7 @@ class ServerHost:
     def flush(self) -> Outbox:
         while pending := self.ircd.drain():
             for session, output in pending.items():
-                lines = joined(output).decode().split("\r\n")[:-1]
+                lines = join_output(output).decode().split("\r\n")[:-1]
                 if (end := self._ends.get(session)) is not None:
                     self._outbox.lines.setdefault(end, []).extend(lines)
                     if session.phase is Phase.CLOSED:
@@ -221,7 +230,7 @@ class ServerHost:
         if params:
             *middle, last = params
             line = " ".join([command, *middle, f":{last}"])
-        if say(self.ircd, [(None, session, line.encode() + CRLF)]) is not None:
+        if deliver_plain_messages(self.ircd, [(None, session, line.encode() + CRLF)]) is not None:
             self.ircd.received(session, line.encode())
 
 

@@ -12,8 +12,8 @@ from support.mesh.world import Machine, Process, World
 
 Start = Callable[[World, Machine], Process]
 
+# What the hosts are: hardly more than the mesh, or all of a server.
 HOSTS: Final[dict[str, Start]] = {"paper": PaperHost, "server": ServerHost}
-"""What the hosts are: hardly more than the mesh, or all of a server."""
 
 
 class SimulationError(AssertionError):

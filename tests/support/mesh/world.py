@@ -7,6 +7,7 @@ down, or with an older copy of that.
 
 import heapq
 import itertools
+import secrets
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,22 +15,24 @@ from functools import partial
 from random import Random
 from typing import Protocol
 
-from culture.federation.link import Outbox, Read
+from culture.federation.links.link import Outbox, PendingRead
 from culture.federation.mesh import Mesh
-from culture.federation.ports import Peer, Settings
+from culture.federation.ports import MeshNote, MeshSettings, Peer
 from culture.names import Folded
 from support.mesh.disk import Disk
 from support.mesh.reader import Reader
 
+# By nick, the channels that somebody is in with the statuses there, and all else that is known of them.
 Users = dict[str, tuple[dict[str, str], object]]
-"""By nick, the channels that somebody is in with the statuses there, and all else that is known of them."""
 
-SETTINGS = Settings(dial_most_s=8.0, congested_bytes=1500, chunk_events=5, recent_events=10, handshake_s=5.0)
-"""Small enough that everything comes about that takes a crowd elsewhere."""
+# Small enough that everything comes about that takes a crowd elsewhere.
+SETTINGS = MeshSettings(
+    dial_max_pause_s=8.0, congested_bytes=1500, chunk_events=5, recent_events=10, handshake_s=5.0
+)
 
 START = 1_790_000_000.0
+# How long somebody tries to connect to a host that does not answer.
 CONNECT_S = 3.0
-"""How long somebody tries to connect to a host that does not answer."""
 
 
 @dataclass(eq=False)
@@ -72,10 +75,12 @@ class Wire:
 
     channels: frozenset[Folded] | None = None
     delay_s: float = 0.01
+    # How many it takes; 0: any number.
     lines_per_s: float = 0.0
-    """How many it takes; 0: any number."""
     is_cut: bool = False
     is_silent: bool = False
+    # The hosts at its ends may speak for nobody but themselves.
+    is_leaf: bool = False
 
 
 class Process(Protocol):
@@ -84,11 +89,11 @@ class Process(Protocol):
     mesh: Mesh
 
     def dialed(self, end: End, name: str) -> None: ...
-    def undialed(self, name: str) -> None: ...
+    def dial_failed(self, name: str) -> None: ...
     def accepted(self, end: End) -> None: ...
     def received(self, end: End, line: str) -> None: ...
     def closed(self, end: End) -> None: ...
-    def found(self, read: Read) -> None: ...
+    def found(self, read: PendingRead) -> None: ...
     def tick(self) -> None: ...
     def users_of(self, origin: str) -> "Users":
         """As it shows them, without what is local."""
@@ -115,6 +120,8 @@ class Machine:
     name: str
     disk: Disk = field(default_factory=Disk)
     skew_s: float = 0.0
+    # It outlives a crash and a restored backup.
+    proof_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     process: Process | None = None
     backups: list[Disk] = field(default_factory=list)
 
@@ -133,8 +140,10 @@ class World:
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self.connections: list[Connection] = []
+        # What hosts told their operators, each with the host that did.
+        self.notes: list[tuple[str, MeshNote]] = []
+        # All lines that arrived anywhere.
         self.carried: list[str] = []
-        """All lines that arrived anywhere."""
         self.machines = {name: Machine(name) for name in sorted(frozenset().union(*wires))}
 
     # Time.
@@ -253,7 +262,7 @@ class World:
 
     def _undialed(self, name: str, other: str, process: Process) -> None:
         if self.machines[name].process is process:
-            process.undialed(other)
+            process.dial_failed(other)
             self.turn(name)
 
     # One turn of a host.
@@ -264,6 +273,7 @@ class World:
         if process is None:
             return
         outbox = process.flush()
+        self.notes += [(name, note) for note in outbox.notes]
         for end, lines in outbox.lines.items():
             assert isinstance(end, End)
             if end.connection.is_open:
@@ -279,7 +289,7 @@ class World:
         for other in outbox.dials:
             self.at(0.01, partial(self._dial, name, other, process))
 
-    def _read(self, machine: Machine, process: Process, read: Read) -> None:
+    def _read(self, machine: Machine, process: Process, read: PendingRead) -> None:
         if machine.process is process:
             process.found(read)
             self.turn(machine.name)

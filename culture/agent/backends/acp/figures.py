@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from culture.agent.backends import words
+from culture.agent.contract import Usage
 
 
 class Figures:
@@ -36,11 +36,11 @@ class Figures:
         return max(self._cost_usd - self._before_usd, 0.0)
 
 
-def usage(told: Mapping[str, Any] | None) -> dict[str, int]:
+def usage(told: Mapping[str, Any] | None) -> Usage | None:
     """The kinds of tokens do not overlap in ACP (schema, Usage); in the contract the input is all of it."""
     if not told:
-        return {}
+        return None
     count = {name: value for name, value in told.items() if isinstance(value, int)}
     cached = count.get("cachedReadTokens", 0)
     given = count.get("inputTokens", 0) + cached + count.get("cachedWriteTokens", 0)
-    return words.usage(given, cached, count.get("outputTokens", 0) + count.get("thoughtTokens", 0))
+    return Usage(given, cached, count.get("outputTokens", 0) + count.get("thoughtTokens", 0))

@@ -4,17 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from culture.agent.backends.acp.tools import own_name
+from culture.agent.backends.acp.transcript import Call
 from culture.agent.contract import PermissionRequest
 
 CANCELLED: Final = {"outcome": {"outcome": "cancelled"}}
 
 
-def request_of(asked: Mapping[str, Any], known: Mapping[str, Any]) -> PermissionRequest:
+def request_of(asked: Mapping[str, Any], known: Call | None) -> PermissionRequest:
     """`known` is what was reported of the same tool call before."""
     call = asked["toolCall"]
     given = call.get("rawInput")
-    given = given if isinstance(given, dict) and given else known.get("input", {})
-    name = str(call.get("name") or known.get("name") or call.get("title") or "")
+    given = given if isinstance(given, dict) and given else known.input if known else {}
+    name = str(call.get("name") or (known and known.name) or call.get("title") or "")
     return PermissionRequest(own_name(name), _command(given) if call.get("kind") == "execute" else "", given)
 
 

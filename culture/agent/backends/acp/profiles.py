@@ -1,5 +1,7 @@
 """The agents that are known to speak ACP: what starts each of them, and what it has to be told."""
 
+import json
+import os
 import re
 import secrets
 from collections.abc import Callable, Mapping
@@ -108,8 +110,12 @@ def _cline(spec: SessionSpec) -> Setup:
 
 
 def _codex(spec: SessionSpec) -> Setup:
+    # What a person configures there stays.
+    config = json.loads(spec.env.get("CODEX_CONFIG") or os.environ.get("CODEX_CONFIG") or "{}")
+    policy = config.setdefault("shell_environment_policy", {})
+    policy["exclude"] = [*policy.get("exclude", []), *spec.secret_variables]
     # Its own sandbox would keep it from the socket of its skill; the unit's holds it.
-    return Setup(mode="agent-full-access")
+    return Setup(mode="agent-full-access", env={"CODEX_CONFIG": json.dumps(config)})
 
 
 PROFILES: Final = {

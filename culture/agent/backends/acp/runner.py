@@ -1,8 +1,8 @@
 """The runner of an agent that speaks ACP."""
 
 from culture.agent.backends.acp.profiles import choose
-from culture.agent.backends.acp.session import Session
-from culture.agent.backends.spoken import Speaker, SpokenRunner
+from culture.agent.backends.acp.session import AcpSession
+from culture.agent.backends.jsonrpc_runner import JsonRpcRunner, Speaker
 from culture.agent.contract import AgentRunnerBase, SessionSpec
 
 
@@ -13,7 +13,7 @@ def make_runner(spec: SessionSpec) -> AgentRunnerBase:
         agent.name,
         agent.command,
         agent.install,
-        lambda program, tell: Session(program, agent, spec, tell),
+        lambda program, tell: AcpSession(program, agent, spec, tell),
         agent.setup.env,
     )
-    return SpokenRunner(spec, speaker)
+    return JsonRpcRunner(spec, speaker)

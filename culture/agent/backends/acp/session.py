@@ -8,22 +8,22 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final
 
 from culture import __version__
-from culture.agent.backends import words
+from culture.agent.backend.permission import decide
+from culture.agent.backends import wording
 from culture.agent.backends.acp import figures, permission, tools
 from culture.agent.backends.acp.choices import choices, model_of
 from culture.agent.backends.acp.profiles import Agent
-from culture.agent.backends.acp.transcript import Transcript
+from culture.agent.backends.acp.transcript import AcpTranscript
 from culture.agent.backends.jsonrpc import (
     METHOD_NOT_FOUND,
-    Connection,
     DisconnectedError,
+    JsonRpcConnection,
     Params,
     RpcError,
 )
+from culture.agent.backends.jsonrpc_runner import Tell
 from culture.agent.backends.program import Program
-from culture.agent.backends.spoken import Tell
-from culture.agent.contract import Message, SessionSpec
-from culture.agent.permission import judged
+from culture.agent.contract import ContextChanged, Result, SessionSpec
 from culture.errors import UnavailableError
 
 PROTOCOL: Final = 1
@@ -34,18 +34,18 @@ _AUTH_REQUIRED: Final = -32000
 _STATUS: Final = re.compile(r"\b(?:API Error|HTTP|status)\b\D{0,40}([45]\d\d)\b", re.IGNORECASE)
 _STOPPED: Final = {
     "end_turn": "",
-    "cancelled": words.INTERRUPTED,
+    "cancelled": wording.INTERRUPTED,
     "max_tokens": "the reply was cut off: the model gives no more tokens",
     "max_turn_requests": "the agent asked the model as often as it may in one turn",
     "refusal": "the model refuses to answer",
 }
 
 
-class Session:
+class AcpSession:
     """`tell` gets what the agent does in a turn."""
 
     def __init__(self, program: Program, agent: Agent, spec: SessionSpec, tell: Tell) -> None:
-        self._rpc = Connection(program.reader, program.writer, self._noticed, self._asked)
+        self._rpc = JsonRpcConnection(program.reader, program.writer, self._noticed, self._asked)
         self._agent = agent
         self._spec = spec
         self._servers = tools.servers(spec, program.mark)
@@ -57,7 +57,7 @@ class Session:
         self._is_briefed = False
         self._figures = figures.Figures(0.0)
         # Those of the running turn.
-        self._transcript: Transcript | None = None
+        self._transcript: AcpTranscript | None = None
         self._deadline: asyncio.Timeout | None = None
         self._is_cancelled = False
         self._verdicts: set[asyncio.Future[tuple[bool, str]]] = set()
@@ -77,20 +77,20 @@ class Session:
         if not (resume and await self._go_on(resume)):
             await self._begin(answer.get("authMethods") or [])
 
-    async def prompt(self, text: str) -> Message:
+    async def prompt(self, text: str) -> Result:
         began = time.monotonic()
         self._figures.begin_turn()
         error, status, used = "", None, None
         try:
-            answer = await self._take_turn(self._blocks(text), Transcript(self._model))
+            answer = await self._take_turn(self._blocks(text), AcpTranscript(self._model))
             reason = str(answer.get("stopReason"))
             error, used = _STOPPED.get(reason, f"the agent stopped: {reason}"), answer.get("usage")
         except RpcError as failure:
             error, status = str(failure), _status_of(failure)
         if self._is_cancelled:
             # Some agents tell it as any other end.
-            error, status = words.INTERRUPTED, None
-        return words.result(
+            error, status = wording.INTERRUPTED, None
+        return wording.result(
             error,
             status=status,
             cost_usd=self._figures.turn_usd,
@@ -108,28 +108,28 @@ class Session:
             verdict.cancel()
         self._deadline.reschedule(asyncio.get_running_loop().time() + CANCEL_S)
 
-    async def compact(self) -> Message:
+    async def compact(self) -> ContextChanged:
         command = self._agent.compact or ("/compact" if "compact" in self._commands else "")
         if not command:
-            return words.context("compacted", f"{self._agent.name} has no command to sum up its context")
+            return ContextChanged("compacted", f"{self._agent.name} has no command to sum up its context")
         try:
             async with self._commanding():
                 await self._take_turn([_text(command)], None)
         except RpcError as failure:
-            return words.context("compacted", str(failure))
+            return ContextChanged("compacted", str(failure))
         # The summary may have left it out.
         self._is_briefed = self._agent.setup.is_briefed
-        return words.context("compacted", words.INTERRUPTED if self._is_cancelled else "")
+        return ContextChanged("compacted", wording.INTERRUPTED if self._is_cancelled else "")
 
-    async def clear(self) -> Message:
+    async def clear(self) -> ContextChanged:
         old = self.id
         try:
             await self._begin([])
             if "close" in (self._can.get("sessionCapabilities") or {}):
                 await self._rpc.request("session/close", {"sessionId": old})
         except (RpcError, UnavailableError) as failure:
-            return words.context("cleared", str(failure))
-        return words.context("cleared")
+            return ContextChanged("cleared", str(failure))
+        return ContextChanged("cleared")
 
     @contextlib.asynccontextmanager
     async def _commanding(self) -> AsyncIterator[None]:
@@ -207,7 +207,7 @@ class Session:
         return [*before, _text(self._agent.setup.neutral(text))]
 
     async def _take_turn(
-        self, blocks: Sequence[Mapping[str, str]], transcript: Transcript | None
+        self, blocks: Sequence[Mapping[str, str]], transcript: AcpTranscript | None
     ) -> Mapping[str, Any]:
         self._transcript, self._is_cancelled = transcript, False
         try:
@@ -217,8 +217,8 @@ class Session:
                 return answer
         finally:
             self._transcript = self._deadline = None
-            if transcript is not None and (rest := transcript.rest()) is not None:
-                await self._tell(rest)
+            for message in transcript.rest() if transcript is not None else ():
+                await self._tell(message)
 
     async def _noticed(self, method: str, params: Params) -> None:
         if method != "session/update" or params.get("sessionId") != self.id:
@@ -229,16 +229,16 @@ class Session:
                 self._commands = {each["name"] for each in update.get("availableCommands") or []}
             case "usage_update":
                 self._figures.update(update)
-        if self._transcript is not None and (whole := self._transcript.add(update)) is not None:
-            await self._tell(whole)
+        for message in self._transcript.add(update) if self._transcript is not None else ():
+            await self._tell(message)
 
     async def _asked(self, method: str, params: Params) -> Any:
         if method != "session/request_permission":
             raise RpcError(METHOD_NOT_FOUND, f"culture does not offer {method}")
         if self._is_cancelled:
             return permission.CANCELLED
-        known = self._transcript.call(params["toolCall"]["toolCallId"]) if self._transcript else {}
-        verdict = asyncio.ensure_future(judged(self._spec.judge, permission.request_of(params, known)))
+        known = self._transcript.call(params["toolCall"]["toolCallId"]) if self._transcript else None
+        verdict = asyncio.ensure_future(decide(self._spec.judge, permission.request_of(params, known)))
         self._verdicts.add(verdict)
         try:
             await asyncio.wait([verdict])

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from culture.agent.backends.program import MARK
 from culture.agent.contract import SessionSpec
+from culture.agent.tools.whispers import PROOF_VARIABLE
 
 SERVER: Final = "culture"
 # How agents spell the name of such a tool: the first of these is that of Claude Code, the other opencode's.
@@ -18,7 +19,8 @@ def servers(spec: SessionSpec, mark: str) -> list[dict[str, Any]]:
     program = shutil.which("irc", path=spec.env.get("PATH"))
     if not spec.tools or program is None or not all(name in spec.env for name in _NEEDED):
         return []
-    env = {**{name: spec.env[name] for name in _NEEDED}, MARK: mark}
+    own = {name: spec.env[name] for name in (*_NEEDED, PROOF_VARIABLE) if name in spec.env}
+    env = {**own, MARK: mark}
     variables = [{"name": name, "value": value} for name, value in env.items()]
     return [{"name": SERVER, "command": program, "args": ["mcp"], "env": variables}]
 

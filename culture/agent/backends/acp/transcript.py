@@ -1,75 +1,163 @@
-"""What an agent reports while it works, gathered into the messages of the contract.
+"""Gather what an ACP agent reports while it works into the messages of the contract.
 
 It arrives in pieces (agentclientprotocol.com, prompt turn): text by the word, a tool call first without its
-input and then with it. A message is whole when something of another kind follows.
+input and then with it, its output in updates. A message is whole when something of another kind follows.
 """
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from culture.agent.contract import Message
+from culture.agent.backends.acp.tools import own_name
+from culture.agent.contract import Assistant, Block, Message, Text, Thinking, ToolResult, ToolUse
 
 Update = Mapping[str, Any]
 
 _ENDED: Final = ("completed", "failed")
+# Some agents have no word for a tool that runs; while it is pending, the input may be half of it.
+_RUNNING: Final = ("in_progress", None)
 
 
-class Transcript:
-    """`add` returns the message that the update made whole, `rest` what is left at the end."""
+@dataclass(slots=True)
+class _Words:
+    kind: type[Text] | type[Thinking]
+    text: str
+
+    def block(self) -> Block:
+        return self.kind(self.text)
+
+
+@dataclass(slots=True)
+class Call:
+    """What is known of a tool call so far."""
+
+    id: str
+    name: str
+    input: Mapping[str, Any] = field(default_factory=dict)
+    output: str = ""
+    is_told: bool = False
+    has_ended: bool = False
+
+    def block(self) -> Block:
+        return ToolUse(self.id, own_name(self.name), self.input)
+
+
+class AcpTranscript:
+    """`add` returns the messages that the update made whole, `rest` what is left at the end."""
 
     def __init__(self, model: str) -> None:
         self._model = model
-        self._blocks: list[dict[str, Any]] = []
+        self._parts: list[_Words | Call] = []
         self._message_id: str | None = None
-        self._calls: dict[str, dict[str, Any]] = {}
+        self._calls: dict[str, Call] = {}
 
-    def add(self, update: Update) -> Message | None:
+    def add(self, update: Update) -> list[Message]:
         match update.get("sessionUpdate"):
             case "agent_message_chunk":
-                return self._text(update, "text")
+                return self._words(update, Text)
             case "agent_thought_chunk":
-                return self._text(update, "thinking")
+                return self._words(update, Thinking)
             case "tool_call" | "tool_call_update":
                 return self._tool(update)
             case _:
-                return None
+                return []
 
-    def rest(self) -> Message | None:
-        blocks, self._blocks, self._message_id = self._blocks, [], None
-        return {"type": "assistant", "model": self._model, "content": blocks} if blocks else None
+    def rest(self) -> list[Message]:
+        parts, self._parts, self._message_id = self._parts, [], None
+        for part in parts:
+            if isinstance(part, Call):
+                part.is_told = True
+        return [Assistant(self._model, tuple(part.block() for part in parts))] if parts else []
 
-    def call(self, call_id: str) -> Mapping[str, Any]:
-        """What is known of a tool call: its name and its input."""
-        return self._calls.get(call_id, {})
+    def call(self, call_id: str) -> Call | None:
+        return self._calls.get(call_id)
 
-    def _text(self, update: Update, kind: str) -> Message | None:
+    def _words(self, update: Update, kind: type[Text] | type[Thinking]) -> list[Message]:
         text = update["content"].get("text", "")
         if not text:
-            return None
+            return []
         message_id = update.get("messageId")
-        last = self._blocks[-1] if self._blocks else None
-        if last is not None and last["type"] == kind and message_id == self._message_id:
-            last[kind] += text
-            return None
-        is_another = last is not None and (last["type"] == "tool_use" or message_id != self._message_id)
-        whole = self.rest() if is_another else None
-        self._blocks.append({"type": kind, kind: text})
+        last = self._parts[-1] if self._parts else None
+        if isinstance(last, _Words) and last.kind is kind and message_id == self._message_id:
+            last.text += text
+            return []
+        is_another = isinstance(last, Call) or (last is not None and message_id != self._message_id)
+        whole = self.rest() if is_another else []
+        self._parts.append(_Words(kind, text))
         self._message_id = message_id
         return whole
 
-    def _tool(self, update: Update) -> Message | None:
+    def _tool(self, update: Update) -> list[Message]:
         call_id = str(update["toolCallId"])
         call = self._calls.get(call_id)
         if call is None:
-            call = {"type": "tool_use", "id": call_id, "name": _name(update), "input": {}}
-            self._calls[call_id] = call
-            self._blocks.append(call)
+            call = self._calls[call_id] = Call(call_id, _name(update))
+            self._parts.append(call)
         if isinstance(given := update.get("rawInput"), dict) and given:
-            call["input"] = given
-        return self.rest() if update.get("status") in _ENDED else None
+            call.input = given
+        call.output = _output(update) or call.output + _terminal_output(update)
+        status = update.get("status")
+        begun = self._began(call) if status in _RUNNING and call.input else []
+        if status not in _ENDED or call.has_ended:
+            return begun
+        call.has_ended = True
+        return [*begun, *self._began(call), ToolResult(call_id, call.output, status == "failed")]
+
+    def _began(self, call: Call) -> list[Message]:
+        """Tell of a call whose input is whole, behind what was said before it; other calls keep waiting."""
+        if call.is_told:
+            return []
+        held = [part for part in self._parts if isinstance(part, Call) and part is not call]
+        self._parts = [part for part in self._parts if part not in held]
+        whole = self.rest()
+        self._parts = [*held]
+        return whole
 
 
 def _name(update: Update) -> str:
-    """By the tool's own name, where the agent tells it; else by what it says to people."""
+    """The tool's own name, where the agent tells it; else what it says to people."""
     own = update.get("name") or (update.get("_meta") or {}).get("claudeCode", {}).get("toolName")
     return str(own or update.get("title") or update.get("kind") or "tool")
+
+
+def _output(update: Update) -> str:
+    """What a tool call has returned so far: it replaces what came before (schema, ToolCallUpdate)."""
+    raw = update.get("rawOutput")
+    if isinstance(raw, str):
+        # The content is the same with Markdown around it.
+        return raw
+    parts = [_part(part) for part in update.get("content") or ()]
+    return "\n".join(filter(None, parts)) or _raw(raw)
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    match part:
+        case {"type": "content", "content": {"type": "text", "text": str(text)}}:
+            return text
+        case {"type": "diff", "path": path}:
+            return f"[changed {path}]"
+        case _:
+            return ""
+
+
+def _raw(output: Any) -> str:
+    """Agents put an object of their own here, with the text in one of these places."""
+    match output:
+        case None:
+            return ""
+        case {"output": str(text)} | {"formatted_output": str(text)} | {"result": str(text)}:
+            return text
+        case [*parts] if parts and all(isinstance(part, dict) for part in parts):
+            return "\n".join(map(_raw, parts))
+        case _:
+            return json.dumps(output, ensure_ascii=False)
+
+
+def _terminal_output(update: Update) -> str:
+    """A piece of what a command wrote, as codex-acp reports it."""
+    match update.get("_meta"):
+        case {"terminal_output_delta": {"data": str(data)}} | {"terminal_output": {"data": str(data)}}:
+            return data
+        case _:
+            return ""

@@ -15,10 +15,10 @@ from claude_agent_sdk import (
     ToolPermissionContext,
 )
 
+from culture.agent.backend.permission import decide
 from culture.agent.backends.claude import tools
 from culture.agent.backends.program import LINE_BYTES
 from culture.agent.contract import Judge, PermissionRequest, SessionSpec
-from culture.agent.permission import judged
 from culture.errors import NotAllowedError
 
 # Without a bound the CLI tries a refused key for three minutes before it says so.
@@ -86,7 +86,7 @@ def _lock(options: ClaudeAgentOptions, judge: Judge) -> None:
 def _asking(judge: Judge) -> HookCallback:
     async def ask(call: HookInput, tool_use_id: str | None, context: HookContext) -> HookJSONOutput:
         assert call["hook_event_name"] == "PreToolUse"
-        allowed, reason = await judged(judge, _request(call["tool_name"], call["tool_input"]))
+        allowed, reason = await decide(judge, _request(call["tool_name"], call["tool_input"]))
         return {
             "hookSpecificOutput": {
                 "hookEventName": "PreToolUse",

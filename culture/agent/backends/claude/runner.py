@@ -20,23 +20,24 @@ from claude_agent_sdk import (
     ResultError,
     ResultMessage,
     SystemMessage,
+    UserMessage,
 )
 from claude_agent_sdk import Message as SdkMessage
 
-from culture.agent.backends import words
+from culture.agent.backends import wording
 from culture.agent.backends.claude import messages
 from culture.agent.backends.claude.cli import find_cli
 from culture.agent.backends.claude.options import check_allowed, make_options
-from culture.agent.backends.jobs import Job, Jobs, Kind
+from culture.agent.backends.jobs import Job, JobKind, Jobs
 from culture.agent.backends.program import MARK, end_marked
-from culture.agent.contract import AgentRunnerBase, Message, SessionSpec
+from culture.agent.contract import AgentRunnerBase, ContextChanged, Message, Result, SessionSpec
 from culture.errors import TemporaryError
 
 START_TIMEOUT_S: Final = 60.0
 INTERRUPT_TIMEOUT_S: Final = 2.0
 _LAST_WORDS: Final = 10
 # What the CLI takes as its own commands, as long as it does not come as a prompt.
-_COMMANDS: Final = {Kind.COMPACT: "/compact", Kind.CLEAR: "/clear"}
+_COMMANDS: Final = {JobKind.COMPACT: "/compact", JobKind.CLEAR: "/clear"}
 
 
 class ClaudeRunner(AgentRunnerBase):
@@ -128,13 +129,13 @@ class ClaudeRunner(AgentRunnerBase):
         return client
 
     async def send_prompt(self, text: str) -> None:
-        self._jobs.add(Job(Kind.PROMPT, text))
+        self._jobs.add(Job(JobKind.PROMPT, text))
 
     async def compact(self) -> None:
-        self._jobs.add(Job(Kind.COMPACT))
+        self._jobs.add(Job(JobKind.COMPACT))
 
     async def clear(self) -> None:
-        self._jobs.add(Job(Kind.CLEAR))
+        self._jobs.add(Job(JobKind.CLEAR))
 
     async def interrupt(self) -> None:
         await self._is_interrupted()
@@ -195,7 +196,7 @@ class ClaudeRunner(AgentRunnerBase):
             code = 1
         if self._let_go() is None:
             return
-        why = words.ended("claude", code, self._last_words)
+        why = wording.ended("claude", code, self._last_words)
         for job in self._jobs.give_up():
             await self._tell(job.failed(why))
         await self._exited(client, code)
@@ -208,6 +209,9 @@ class ClaudeRunner(AgentRunnerBase):
                 if message.parent_tool_use_id is None:
                     self._last = message
                 await self._tell(messages.assistant(message))
+                await self._tell_results(message)
+            case UserMessage():
+                await self._tell_results(message)
             case SystemMessage(subtype="init") if self._jobs.current is None:
                 # A turn begins that nobody asked for; a prompt that came into it would have no result.
                 self._jobs.hold()
@@ -223,17 +227,21 @@ class ClaudeRunner(AgentRunnerBase):
             case _:
                 return
 
-    def _ended(self, message: ResultMessage) -> Message:
+    async def _tell_results(self, message: UserMessage | AssistantMessage) -> None:
+        for result in messages.tool_results(message):
+            await self._tell(result)
+
+    def _ended(self, message: ResultMessage) -> Result | ContextChanged:
         before, self._cost_usd = self._cost_usd, message.total_cost_usd
         if not messages.is_asked(message) and self._jobs.current is not None:
             return messages.result(message, before, self._last, asked=False)
         match self._jobs.end():
-            case Job(Kind.COMPACT):
+            case Job(JobKind.COMPACT):
                 # That it could not be done is no error for the CLI, which only says so.
                 error = messages.error_of(message) or self._own_words or "nothing was compacted"
-                return words.context("compacted", "" if self._is_compacted else error)
-            case Job(Kind.CLEAR):
-                return words.context("cleared", messages.error_of(message))
+                return ContextChanged("compacted", "" if self._is_compacted else error)
+            case Job(JobKind.CLEAR):
+                return ContextChanged("cleared", messages.error_of(message))
             case job:
                 return messages.result(message, before, self._last, asked=job is not None)
 
@@ -258,7 +266,7 @@ def _user_message(job: Job) -> dict[str, Any]:
     text = _COMMANDS.get(job.kind, job.text)
     message = {"type": "user", "message": {"role": "user", "content": text}, "parent_tool_use_id": None}
     # Prompts come from IRC: `/compact` and `@/etc/passwd` in them are text.
-    return {**message, "client_composed": True} if job.kind is Kind.PROMPT else message
+    return {**message, "client_composed": True} if job.kind is JobKind.PROMPT else message
 
 
 async def _alone(message: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:

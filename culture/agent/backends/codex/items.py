@@ -1,12 +1,12 @@
-"""What the app-server reports, in the words of the contract."""
+"""Convert what codex app-server reports to the messages of the contract."""
 
 import shlex
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
-from culture.agent.backends import words
-from culture.agent.contract import Message, PermissionRequest
+from culture.agent.backends import wording
+from culture.agent.contract import PermissionRequest, Result, Text, Thinking, ToolResult, ToolUse, Usage
 
 SHELL: Final = "shell"
 PATCH: Final = "apply_patch"
@@ -23,36 +23,76 @@ _STATUSES: Final = {
 }
 
 
-def begun(item: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A block for a tool that is about to run."""
+def begun(item: Mapping[str, Any]) -> ToolUse | None:
+    """The call of a tool that is about to run."""
     match item:
         case {"type": "commandExecution", "id": id, "command": command}:
-            return _use(id, SHELL, {"command": plain_command(command)})
+            return ToolUse(id, SHELL, {"command": plain_command(command)})
         case {"type": "fileChange", "id": id, "changes": changes}:
-            return _use(id, PATCH, {"changes": changes})
+            return ToolUse(id, PATCH, {"changes": changes})
         case {"type": "mcpToolCall", "id": id, "tool": tool, "server": server, "arguments": arguments}:
-            return _use(id, f"{server}.{tool}", arguments)
+            return ToolUse(id, f"{server}.{tool}", _mapping(arguments))
         case {"type": "dynamicToolCall", "id": id, "tool": tool, "arguments": arguments}:
-            return _use(id, tool, arguments)
+            return ToolUse(id, tool, _mapping(arguments))
         case {"type": "webSearch", "id": id, "query": query}:
-            return _use(id, "web_search", {"query": query})
+            return ToolUse(id, "web_search", {"query": query})
         case _:
             return None
 
 
-def completed(item: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A block for what the model has said or thought."""
+def completed(item: Mapping[str, Any]) -> Text | Thinking | None:
+    """What the model has said or thought."""
     match item:
         case {"type": "agentMessage", "text": text}:
-            return {"type": "text", "text": text}
+            return Text(text)
         case {"type": "reasoning", "summary": list(summary)} if summary:
-            return {"type": "thinking", "thinking": "\n".join(summary)}
+            return Thinking("\n".join(summary))
         case _:
             return None
 
 
-def _use(id: str, name: str, given: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "id": id, "name": name, "input": given}
+def returned(item: Mapping[str, Any]) -> ToolResult | None:
+    """What a tool returned, from its completed item."""
+    match item:
+        case {"type": "commandExecution", "id": id}:
+            return ToolResult(id, _output(item), _has_failed(item))
+        case {"type": "fileChange", "id": id}:
+            return ToolResult(id, str(item.get("status", "")), _has_failed(item))
+        case {"type": "mcpToolCall", "id": id}:
+            return ToolResult(id, _server_output(item), _has_failed(item))
+        case {"type": "dynamicToolCall", "id": id}:
+            return ToolResult(id, _parts(item.get("contentItems")), item.get("success") is False)
+        case {"type": "webSearch", "id": id}:
+            return ToolResult(id, str(item.get("query") or ""))
+        case _:
+            return None
+
+
+def _has_failed(item: Mapping[str, Any]) -> bool:
+    return item.get("status") in ("failed", "declined") or item.get("exitCode") not in (None, 0)
+
+
+def _output(item: Mapping[str, Any]) -> str:
+    """The output of a command. Its exit status is told where it is not 0, as the model is told it, too."""
+    output, code = str(item.get("aggregatedOutput") or ""), item.get("exitCode")
+    if item.get("status") == "declined":
+        return output or "declined"
+    return output if code in (None, 0) else f"{output.rstrip()}\n[exit status {code}]".lstrip()
+
+
+def _server_output(item: Mapping[str, Any]) -> str:
+    error, result = item.get("error") or {}, item.get("result") or {}
+    return str(error.get("message") or "") or _parts(result.get("content"))
+
+
+def _parts(content: Any) -> str:
+    """The texts in a list of content parts; anything else is named by its type."""
+    parts = content if isinstance(content, list) else []
+    return "\n".join(str(part.get("text") or f"[{part.get('type', 'data')}]") for part in parts)
+
+
+def _mapping(given: Any) -> Mapping[str, Any]:
+    return given if isinstance(given, dict) else {"arguments": given}
 
 
 def plain_command(command: str) -> str:
@@ -87,22 +127,21 @@ def server_request(params: Mapping[str, Any]) -> PermissionRequest:
     return PermissionRequest(f"mcp:{params['serverName']}", "", given)
 
 
-class Turn:
+class CodexTurn:
     """A turn from its beginning to its end, and what it used in between."""
 
     def __init__(self) -> None:
-        self._usage = words.usage(0, 0, 0)
+        self._usage = Usage()
         self._context: float | None = None
 
     def used(self, told: Mapping[str, Any]) -> None:
         """After each request to the model, `last` is what that one used."""
         last, window = told["last"], told.get("modelContextWindow")
-        added = words.usage(last["inputTokens"], last["cachedInputTokens"], last["outputTokens"])
-        self._usage = {kind: count + added[kind] for kind, count in self._usage.items()}
+        self._usage += Usage(last["inputTokens"], last["cachedInputTokens"], last["outputTokens"])
         self._context = last["totalTokens"] / window if window else None
 
-    def result(self, turn: Mapping[str, Any], *, asked: bool = True) -> Message:
-        return words.result(
+    def result(self, turn: Mapping[str, Any], *, asked: bool = True) -> Result:
+        return wording.result(
             error_of(turn),
             status=status_of(turn),
             duration_ms=turn.get("durationMs") or 0,
@@ -118,7 +157,7 @@ def error_of(turn: Mapping[str, Any]) -> str:
         case {"status": "completed"}:
             return ""
         case {"status": "interrupted"}:
-            return words.INTERRUPTED
+            return wording.INTERRUPTED
         case {"error": {"message": str(message)}} if message.strip():
             return message
         case _:

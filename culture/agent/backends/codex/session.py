@@ -8,13 +8,26 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from culture.agent.backends import words
+from culture.agent.backend.permission import decide
 from culture.agent.backends.codex import items, settings
-from culture.agent.backends.jsonrpc import METHOD_NOT_FOUND, Connection, DisconnectedError, Params, RpcError
+from culture.agent.backends.jsonrpc import (
+    METHOD_NOT_FOUND,
+    DisconnectedError,
+    JsonRpcConnection,
+    Params,
+    RpcError,
+)
+from culture.agent.backends.jsonrpc_runner import Tell
 from culture.agent.backends.program import Program
-from culture.agent.backends.spoken import Tell
-from culture.agent.contract import Message, PermissionRequest, SessionSpec, Tool
-from culture.agent.permission import judged
+from culture.agent.contract import (
+    Assistant,
+    Block,
+    ContextChanged,
+    PermissionRequest,
+    Result,
+    SessionSpec,
+    Tool,
+)
 from culture.errors import CultureError, UnavailableError
 
 # How long codex may take to let go of a turn.
@@ -22,16 +35,16 @@ CANCEL_S: Final = 10.0
 _CLIENT: Final = {"name": "culture", "title": "Culture", "version": "1"}
 
 
-class Session:
+class CodexSession:
     def __init__(self, program: Program, spec: SessionSpec, tell: Tell) -> None:
-        self._rpc = Connection(program.reader, program.writer, self._noticed, self._asked)
+        self._rpc = JsonRpcConnection(program.reader, program.writer, self._noticed, self._asked)
         self._spec = spec
         self._tools: dict[str, Tool] = {tool.name: tool for tool in spec.tools}
         self._tell = tell
         self.id = ""
         self._model = ""
         # The turn that runs: what it has used, and how it ended.
-        self._turn = items.Turn()
+        self._turn = items.CodexTurn()
         self._turn_id = ""
         self._ended: asyncio.Future[Mapping[str, Any]] | None = None
         self._deadline: asyncio.Timeout | None = None
@@ -54,23 +67,23 @@ class Session:
         if not (resume and await self._go_on(resume)):
             await self._begin()
 
-    async def prompt(self, text: str) -> Message:
+    async def prompt(self, text: str) -> Result:
         given = {"input": [{"type": "text", "text": text}], **settings.turn(self._spec)}
         turn, ended = await self._run("turn/start", given)
         return turn.result(ended)
 
-    async def compact(self) -> Message:
+    async def compact(self) -> ContextChanged:
         _, ended = await self._run("thread/compact/start", {})
-        return words.context("compacted", items.error_of(ended))
+        return ContextChanged("compacted", items.error_of(ended))
 
-    async def clear(self) -> Message:
+    async def clear(self) -> ContextChanged:
         old = self.id
         try:
             await self._begin()
             await self._rpc.request("thread/unsubscribe", {"threadId": old})
         except RpcError as failure:
-            return words.context("cleared", str(failure))
-        return words.context("cleared")
+            return ContextChanged("cleared", str(failure))
+        return ContextChanged("cleared")
 
     def cancel(self) -> None:
         if self._ended is None or self._beside is None:
@@ -85,9 +98,7 @@ class Session:
         """Without one, codex would ask the API again and again, and be refused each time."""
         told = await self._rpc.request("account/read", {"refreshToken": False})
         if told["requiresOpenaiAuth"] and told["account"] is None:
-            hint = (
-                f"codex login, as its user and with its HOME; or set key_credential, a key for {settings.KEY}"
-            )
+            hint = f"log in, or set key_credential, a key for {settings.KEY}"
             raise UnavailableError("codex is not logged in, and has no key", hint=hint)
 
     async def _begin(self) -> None:
@@ -105,9 +116,9 @@ class Session:
     def _opened(self, answer: Mapping[str, Any]) -> None:
         self.id, self._model = answer["thread"]["id"], answer["model"]
 
-    async def _run(self, method: str, given: Params) -> tuple[items.Turn, Mapping[str, Any]]:
+    async def _run(self, method: str, given: Params) -> tuple[items.CodexTurn, Mapping[str, Any]]:
         """A turn to its end. A TimeoutError if codex does not end one that was cancelled."""
-        self._turn, self._turn_id, self._is_cancelled = items.Turn(), "", False
+        self._turn, self._turn_id, self._is_cancelled = items.CodexTurn(), "", False
         self._ended = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(None) as self._deadline:
@@ -150,16 +161,18 @@ class Session:
             case "item/completed":
                 self._changes.pop(params["item"]["id"], None)
                 await self._say(items.completed(params["item"]))
+                if (result := items.returned(params["item"])) is not None:
+                    await self._tell(result)
 
-    async def _say(self, block: Mapping[str, Any] | None) -> None:
+    async def _say(self, block: Block | None) -> None:
         if block is not None:
-            await self._tell({"type": "assistant", "model": self._model, "content": [dict(block)]})
+            await self._tell(Assistant(self._model, (block,)))
 
     def _turn_began(self, id: str) -> None:
         self._turn_id = id
         if self._ended is None:
             # It began by itself, and has used nothing yet.
-            self._turn = items.Turn()
+            self._turn = items.CodexTurn()
         elif self._is_cancelled:
             self.cancel()
 
@@ -187,7 +200,7 @@ class Session:
                 raise RpcError(METHOD_NOT_FOUND, f"nobody here answers {method}")
 
     async def _decision(self, request: PermissionRequest) -> dict[str, str]:
-        allowed, reason = await judged(self._spec.judge, request)
+        allowed, reason = await decide(self._spec.judge, request)
         if not allowed:
             await self._explain(reason)
         return {"decision": "accept" if allowed else "decline"}
@@ -203,7 +216,7 @@ class Session:
         tool, given = self._tools.get(name), arguments if isinstance(arguments, dict) else {}
         if tool is None:
             return _tool_said(f"there is no tool '{name}'", success=False)
-        allowed, reason = await judged(self._spec.judge, PermissionRequest(name, "", given))
+        allowed, reason = await decide(self._spec.judge, PermissionRequest(name, "", given))
         if not allowed:
             return _tool_said(reason, success=False)
         try:

@@ -27,7 +27,8 @@ _EFFORTS: Final = {"off": "none", "low": "low", "medium": "medium", "high": "hig
 
 def command(spec: SessionSpec, env: Mapping[str, str]) -> tuple[str, ...]:
     program, *options = spec.command or (PROGRAM,)
-    values = {**_ALWAYS, **_provider(env), **({} if spec.judge is None else _JUDGED)}
+    hidden = {"shell_environment_policy.exclude": list(spec.secret_variables)}
+    values = {**_ALWAYS, **hidden, **_provider(env), **({} if spec.judge is None else _JUDGED)}
     settings = (f"{key}={_toml(value)}" for key, value in values.items())
     pairs = (word for setting in settings for word in ("-c", setting))
     return (_native(program, env.get("PATH")), *options, "app-server", *pairs)

@@ -1,10 +1,21 @@
-"""What the CLI reports of a session, in the messages and figures of the contract."""
+"""Convert what the CLI reports of a session to the messages of the contract."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from culture.agent.backends import words
-from culture.agent.contract import Message, PermissionRequest
+from culture.agent.backends import wording
+from culture.agent.contract import (
+    Assistant,
+    Block,
+    Message,
+    PermissionRequest,
+    Result,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Usage,
+)
 
 Data = Mapping[str, Any]
 
@@ -12,7 +23,7 @@ Data = Mapping[str, Any]
 RETRIES: Final = 2
 
 
-class Turn:
+class CopilotTurn:
     """What is known of a turn by its events, until the session is idle again."""
 
     def __init__(self) -> None:
@@ -30,6 +41,8 @@ class Turn:
                 # Whatever went wrong before, the model has answered since.
                 self.has_begun, self.error, self.status = True, "", None
                 return assistant(data)
+            case "tool.execution_complete":
+                return tool_result(data)
             case "assistant.usage":
                 self._input += int(data.get("inputTokens") or 0)
                 self._cached += int(data.get("cacheReadTokens") or 0)
@@ -42,31 +55,41 @@ class Turn:
                 self._failed(data.get("message") or data.get("errorType"), data.get("statusCode"))
             case "session.idle":
                 if data.get("aborted") and not self.is_hopeless:
-                    self.error, self.status = words.INTERRUPTED, None
+                    self.error, self.status = wording.INTERRUPTED, None
         return None
 
     def _failed(self, why: Any, status: Any) -> None:
         self.error = str(why or "no reason given")
         self.status = status if isinstance(status, int) and status >= 400 else None
 
-    def result(self, duration_ms: int, context: float | None, *, asked: bool = True) -> Message:
+    def result(self, duration_ms: int, context: float | None, *, asked: bool = True) -> Result:
         """Without cost: the CLI counts requests, not dollars."""
-        used = words.usage(self._input, self._cached, self._output) if self._input else None
-        return words.result(
+        used = Usage(self._input, self._cached, self._output) if self._input else None
+        return wording.result(
             self.error, status=self.status, duration_ms=duration_ms, usage=used, context=context, asked=asked
         )
 
 
-def assistant(data: Data) -> Message | None:
-    content: list[dict[str, Any]] = []
+def assistant(data: Data) -> Assistant | None:
+    content: list[Block] = []
     if thinking := data.get("reasoningText"):
-        content.append({"type": "thinking", "thinking": str(thinking)})
+        content.append(Thinking(str(thinking)))
     if text := data.get("content"):
-        content.append({"type": "text", "text": str(text)})
+        content.append(Text(str(text)))
     for call in data.get("toolRequests") or ():
-        use = {"id": call.get("toolCallId"), "name": call.get("name"), "input": call.get("arguments") or {}}
-        content.append({"type": "tool_use", **use})
-    return {"type": "assistant", "model": str(data.get("model", "")), "content": content} if content else None
+        given = call.get("arguments")
+        name, arguments = str(call.get("name")), given if isinstance(given, dict) else {}
+        content.append(ToolUse(str(call.get("toolCallId")), name, arguments))
+    parent = str(data.get("parentToolCallId") or "")
+    return Assistant(str(data.get("model", "")), tuple(content), parent) if content else None
+
+
+def tool_result(data: Data) -> ToolResult:
+    """From tool.execution_complete."""
+    result, error = data.get("result") or {}, data.get("error") or {}
+    text = str(result.get("content") or error.get("message") or "")
+    parent = str(data.get("parentToolCallId") or "")
+    return ToolResult(str(data.get("toolCallId")), text, not data.get("success", True), parent)
 
 
 def context_of(data: Data) -> float | None:

@@ -7,20 +7,19 @@ import uuid
 from collections.abc import Coroutine
 from typing import Any, Final
 
-from culture.agent.backends import words
+from culture.agent.backend.permission import decide
 from culture.agent.backends.copilot import events
 from culture.agent.backends.jsonrpc import (
     METHOD_NOT_FOUND,
-    Connection,
     DisconnectedError,
     Headers,
+    JsonRpcConnection,
     Params,
     RpcError,
 )
+from culture.agent.backends.jsonrpc_runner import Tell
 from culture.agent.backends.program import Program
-from culture.agent.backends.spoken import Tell
-from culture.agent.contract import Message, SessionSpec, Tool
-from culture.agent.permission import judged
+from culture.agent.contract import ContextChanged, Result, SessionSpec, Tool
 from culture.errors import CultureError, UnavailableError
 
 PROTOCOL: Final = 3
@@ -28,18 +27,18 @@ PROTOCOL: Final = 3
 CANCEL_S: Final = 10.0
 
 
-class Session:
+class CopilotSession:
     """`tell` gets what the agent does; `settings` are those of the specification."""
 
     def __init__(self, program: Program, spec: SessionSpec, settings: dict[str, Any], tell: Tell) -> None:
-        self._rpc = Connection(program.reader, program.writer, self._noticed, self._asked, Headers())
+        self._rpc = JsonRpcConnection(program.reader, program.writer, self._noticed, self._asked, Headers())
         self._judge = spec.judge
         self._tools: dict[str, Tool] = {tool.name: tool for tool in spec.tools}
         self._settings = settings
         self._tell = tell
         self.id = ""
         self._context: float | None = None
-        self._turn = events.Turn()
+        self._turn = events.CopilotTurn()
         self._is_idle = asyncio.Event()
         # That of the turn that we asked for, while it runs.
         self._deadline: asyncio.Timeout | None = None
@@ -59,9 +58,9 @@ class Session:
         if not (resume and await self._go_on(resume)):
             await self._begin()
 
-    async def prompt(self, text: str) -> Message:
+    async def prompt(self, text: str) -> Result:
         began = time.monotonic()
-        self._turn = events.Turn()
+        self._turn = events.CopilotTurn()
         self._is_idle.clear()
         try:
             async with asyncio.timeout(None) as self._deadline:
@@ -71,7 +70,7 @@ class Session:
             self._turn.error = str(failure)
         finally:
             self._deadline = None
-        turn, self._turn = self._turn, events.Turn()
+        turn, self._turn = self._turn, events.CopilotTurn()
         return turn.result(round((time.monotonic() - began) * 1000), self._context)
 
     def cancel(self) -> None:
@@ -79,21 +78,21 @@ class Session:
             self._deadline.reschedule(asyncio.get_running_loop().time() + CANCEL_S)
             self._answers.create_task(self._request("session.abort"))
 
-    async def compact(self) -> Message:
+    async def compact(self) -> ContextChanged:
         try:
             await self._rpc.request("session.history.compact", {"sessionId": self.id})
         except RpcError as failure:
-            return words.context("compacted", str(failure))
-        return words.context("compacted")
+            return ContextChanged("compacted", str(failure))
+        return ContextChanged("compacted")
 
-    async def clear(self) -> Message:
+    async def clear(self) -> ContextChanged:
         old = self.id
         try:
             await self._begin()
             await self._rpc.request("session.detach", {"sessionId": old})
         except RpcError as failure:
-            return words.context("cleared", str(failure))
-        return words.context("cleared")
+            return ContextChanged("cleared", str(failure))
+        return ContextChanged("cleared")
 
     async def _go_on(self, resume: str) -> bool:
         self.id = resume
@@ -133,7 +132,7 @@ class Session:
         self._is_idle.set()
         if self._deadline is None and self._turn.has_begun:
             # It began by itself, such as when a command in the background ended.
-            turn, self._turn = self._turn, events.Turn()
+            turn, self._turn = self._turn, events.CopilotTurn()
             await self._tell(turn.result(0, self._context, asked=False))
 
     def _answer(self, answer: Coroutine[Any, Any, None]) -> None:
@@ -142,7 +141,7 @@ class Session:
         self._answers.create_task(answer)
 
     async def _permit(self, data: Params) -> None:
-        allowed, reason = await judged(self._judge, events.request_of(data["permissionRequest"]))
+        allowed, reason = await decide(self._judge, events.request_of(data["permissionRequest"]))
         verdict = {"kind": "approve-once"} if allowed else {"kind": "reject", "feedback": reason}
         method = "session.permissions.handlePendingPermissionRequest"
         await self._request(method, {"requestId": data["requestId"], "result": verdict})

@@ -6,6 +6,8 @@ import signal
 import pytest
 from support.watched import OK, ends, program_of, told
 
+from culture.agent.contract import ContextChanged
+
 pytestmark = pytest.mark.timeout(120)
 
 
@@ -29,9 +31,9 @@ async def test_compacting_is_done_in_order_and_told_once(agent, model, eventuall
     await ends(agent, eventually, 3)
 
     assert [kind(message) for message in agent.messages] == [
-        "assistant", "result", "assistant", "result", "compacted", "assistant", "result",
+        "Assistant", "Result", "Assistant", "Result", "compacted", "Assistant", "Result",
     ]  # fmt: skip
-    assert agent.contexts() == [{"type": "context", "did": "compacted", "failed": False, "error": ""}]
+    assert agent.contexts() == [ContextChanged("compacted")]
     assert "a short summary" in told(model)
 
 
@@ -45,9 +47,9 @@ async def test_also_nothing_is_compacted_and_cleared_once(agent, model, eventual
 
     [result] = await ends(agent, eventually)
 
-    assert not result["failed"]
+    assert not result.failed
     # Whether there is something to do for a backend that has just begun, is its own business.
-    assert [context["did"] for context in agent.contexts()] == ["compacted", "cleared", "compacted"]
+    assert [context.did for context in agent.contexts()] == ["compacted", "cleared", "compacted"]
 
 
 @pytest.mark.needs("compact", "verdict")
@@ -60,16 +62,16 @@ async def test_compacting_that_the_model_fails_at_is_told(agent, model, eventual
     await agent.runner.compact()
 
     [context] = await eventually(agent.contexts, within_s=60)
-    assert context["failed"]
-    assert context["error"]
+    assert context.failed
+    assert context.error
     model.play(OK)
     await agent.runner.send_prompt("which colour?")
-    assert not (await ends(agent, eventually, 2))[1]["failed"]
+    assert not (await ends(agent, eventually, 2))[1].failed
     assert "vermilion" in told(model)
 
 
 def kind(message) -> str:
-    return message["did"] if message["type"] == "context" else message["type"]
+    return message.did if isinstance(message, ContextChanged) else type(message).__name__
 
 
 async def test_clearing_forgets(agent, model, eventually):
@@ -80,7 +82,7 @@ async def test_clearing_forgets(agent, model, eventually):
 
     await ends(agent, eventually, 2)
 
-    assert agent.contexts() == [{"type": "context", "did": "cleared", "failed": False, "error": ""}]
+    assert agent.contexts() == [ContextChanged("cleared")]
     assert "vermilion" not in told(model)
     assert "which one?" in told(model)
     assert "You are spark-agent." in told(model)
@@ -97,7 +99,7 @@ async def test_another_runner_goes_on_with_the_session(start, model, eventually)
     second = await start("which colour?", resume=session)
     [result] = await ends(second, eventually)
 
-    assert not result["failed"]
+    assert not result.failed
     assert "vermilion" in told(model)
     assert "You are spark-agent." in told(model)
 
@@ -112,7 +114,7 @@ async def test_a_session_goes_on_after_its_program_was_killed(start, model, mark
 
     second = await start("which colour?", resume=session)
 
-    assert not (await ends(second, eventually))[0]["failed"]
+    assert not (await ends(second, eventually))[0].failed
     assert "vermilion" in told(model)
 
 
@@ -122,5 +124,5 @@ async def test_a_session_that_nobody_knows_begins_anew(start, model, eventually,
 
     agent = await start("hello", resume=session)
 
-    assert not (await ends(agent, eventually))[0]["failed"]
+    assert not (await ends(agent, eventually))[0].failed
     assert agent.runner.session_id not in (None, session)

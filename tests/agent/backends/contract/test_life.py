@@ -26,7 +26,7 @@ async def test_it_starts_stops_and_starts_again(agent, model, mark, eventually):
     await agent.runner.start("hello again")
 
     [result] = await ends(agent, eventually)
-    assert not result["failed"]
+    assert not result.failed
     assert agent.runner.is_running()
     assert agent.runner.session_id
 
@@ -53,16 +53,16 @@ async def test_a_killed_program_is_a_failed_turn_and_nothing_is_left_of_it(agent
 
     [code] = await eventually(lambda: agent.exits, within_s=30)
     assert code != 0
-    assert [result["failed"] for result in agent.results()] == [True, True]
-    assert all(result["error"] and result["asked"] for result in agent.results())
-    assert [context["failed"] for context in agent.contexts()] == [True]
+    assert [result.failed for result in agent.results()] == [True, True]
+    assert all(result.error and result.asked for result in agent.results())
+    assert [context.failed for context in agent.contexts()] == [True]
     assert not agent.runner.is_running()
     assert agent.runner.session_id is None
     assert processes(mark) == {}
 
     model.play(OK)
     await agent.runner.start("three")
-    assert not (await ends(agent, eventually, 3))[2]["failed"]
+    assert not (await ends(agent, eventually, 3))[2].failed
 
 
 async def test_a_program_that_is_killed_while_it_has_nothing_to_do_is_missed_at_once(agent, mark, eventually):

@@ -36,7 +36,7 @@ async def test_what_the_judge_refuses_is_not_done(agent, model, judge, home, eve
 
     assert [request.command for request in judge.asked] == ["touch owned"]
     assert not (home / "work" / "owned").exists()
-    assert not result["failed"]
+    assert not result.failed
 
 
 @pytest.mark.needs("reason")

@@ -5,6 +5,8 @@ import json
 import pytest
 from support.watched import ENDLESS, OK, STALLED, ends, processes, runs, told
 
+from culture.agent.contract import Assistant, ToolResult
+
 pytestmark = pytest.mark.timeout(120)
 
 
@@ -17,12 +19,27 @@ async def test_a_prompt_is_followed_by_what_the_agent_does_and_one_result(agent,
     assert agent.messages[-1] is result
     assert "".join(agent.texts()) == "Answered on IRC."
     [use] = agent.uses()
-    assert "irc send" in json.dumps(use["input"])
-    assert use["id"]
-    assert use["name"]
-    assert (result["failed"], result["error"], result["status"]) == (False, "", None)
-    assert result["asked"]
-    assert result["duration_ms"] >= 0
+    assert "irc send" in json.dumps(use.input)
+    assert use.id
+    assert use.name
+    assert (result.failed, result.error, result.status) == (False, "", None)
+    assert result.asked
+    assert result.duration_ms >= 0
+
+
+async def test_what_a_tool_returned_is_told_after_its_call(agent, model, eventually):
+    model.play(
+        "rules: [{after_tool: any, answer: [{text: done}]},"
+        " {answer: [{run: [sh, -c, 'echo out of the tool; exit 3']}]}]"
+    )
+    await agent.runner.send_prompt("run it")
+    await ends(agent, eventually)
+
+    [use], [returned] = agent.uses(), agent.tool_results()
+    assert returned.id == use.id
+    assert "out of the tool" in returned.text
+    kinds = [type(message) for message in agent.messages]
+    assert kinds.index(ToolResult) > kinds.index(Assistant)
 
 
 async def test_it_is_told_who_it_is_and_where(agent, model, home, eventually):
@@ -47,7 +64,7 @@ async def test_prompts_wait_for_their_turn_and_keep_their_order(agent, model, ev
     results = await ends(agent, eventually, 4)
 
     assert [prompt.split("\n")[-1] for prompt in model.prompts()] == [f"prompt {n}" for n in range(4)]
-    assert not any(result["failed"] for result in results)
+    assert not any(result.failed for result in results)
     assert len(agent.results()) == 4
 
 
@@ -76,7 +93,7 @@ async def test_text_is_text_whatever_it_looks_like(agent, row, model, home, even
 
     results = await ends(agent, eventually, len(prompts))
 
-    assert not any(result["failed"] for result in results)
+    assert not any(result.failed for result in results)
     assert [row.said(prompt) for prompt in model.prompts()] == prompts
     assert "the secret content" not in told(model)
     assert not (home / "work" / "owned").exists()
@@ -90,13 +107,13 @@ async def test_an_interrupted_turn_fails_and_its_tool_ends(agent, model, mark, e
     await agent.runner.interrupt()
 
     [result] = await ends(agent, eventually)
-    assert (result["failed"], result["asked"]) == (True, True)
-    assert result["error"]
+    assert (result.failed, result.asked) == (True, True)
+    assert result.error
     await eventually(lambda: pid not in processes(mark))
 
     model.play(OK)
     await agent.runner.send_prompt("and now?")
-    assert not (await ends(agent, eventually, 2))[1]["failed"]
+    assert not (await ends(agent, eventually, 2))[1].failed
     assert agent.exits == []
 
 
@@ -110,7 +127,7 @@ async def test_a_stalled_stream_can_be_interrupted(agent, model, eventually):
     await agent.runner.interrupt()
 
     first, second = await ends(agent, eventually, 2)
-    assert (first["failed"], second["failed"]) == (True, False)
+    assert (first.failed, second.failed) == (True, False)
 
 
 async def test_with_nothing_to_interrupt_nothing_happens(agent, model, eventually):
@@ -121,7 +138,7 @@ async def test_with_nothing_to_interrupt_nothing_happens(agent, model, eventuall
     await agent.runner.interrupt()
     await agent.runner.send_prompt("hello")
 
-    assert [result["failed"] for result in await ends(agent, eventually, 2)] == [False, False]
+    assert [result.failed for result in await ends(agent, eventually, 2)] == [False, False]
 
 
 # When the model fails
@@ -135,11 +152,11 @@ async def test_a_failing_api_is_a_failed_turn_with_its_status(agent, model, even
 
     [result] = await ends(agent, eventually)
 
-    assert (result["failed"], result["status"]) == (True, status)
-    assert f"status {status}" in result["error"]
+    assert (result.failed, result.status) == (True, status)
+    assert f"status {status}" in result.error
     model.play(OK)
     await agent.runner.send_prompt("hello")
-    assert not (await ends(agent, eventually, 2))[1]["failed"]
+    assert not (await ends(agent, eventually, 2))[1].failed
 
 
 async def test_a_stream_that_breaks_off_once_is_asked_for_again(agent, model, eventually):
@@ -148,5 +165,5 @@ async def test_a_stream_that_breaks_off_once_is_asked_for_again(agent, model, ev
 
     [result] = await ends(agent, eventually)
 
-    assert not result["failed"]
+    assert not result.failed
     assert agent.texts()[-1].endswith("whole")

@@ -1,0 +1,210 @@
+"""The runner of every backend whose program is spoken with over JSON-RPC: its life, and its jobs in order."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from culture.agent.backends import wording
+from culture.agent.backends.jobs import Job, JobKind, Jobs
+from culture.agent.backends.jsonrpc import DisconnectedError, RpcError
+from culture.agent.backends.program import Program
+from culture.agent.contract import AgentRunnerBase, ContextChanged, Message, Result, SessionSpec
+from culture.errors import TemporaryError, UnavailableError
+
+START_TIMEOUT_S: Final = 60.0
+LAST_WORDS_S: Final = 1.0
+
+
+Tell = Callable[[Message], Awaitable[None]]
+
+
+class BackendSession(Protocol):
+    """With a program that runs. What is asked of it ends with a DisconnectedError when the program does."""
+
+    # What `SessionSpec.resume` takes.
+    id: str
+
+    async def listen(self) -> None:
+        """Until the program ends. Nothing else here goes on without it."""
+
+    async def open(self, resume: str) -> None:
+        """Go on with that conversation if the program can, else begin one."""
+
+    async def prompt(self, text: str) -> Result:
+        """A turn, and its result. A TimeoutError means that the program does not let go of it."""
+
+    async def compact(self) -> ContextChanged: ...
+
+    async def clear(self) -> ContextChanged: ...
+
+    def cancel(self) -> None:
+        """The running turn ends soon. Nothing happens if none runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """A program that can be spoken with."""
+
+    name: str
+    command: tuple[str, ...]
+    # What puts the program on PATH, for people to type; empty if nobody knows.
+    install: str
+    converse: Callable[[Program, Tell], BackendSession]
+    # On top of that of the session.
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """What there is between a start and an end."""
+
+    program: Program
+    session: BackendSession
+    task: "asyncio.Task[None]"
+
+
+class JsonRpcRunner(AgentRunnerBase):
+    def __init__(self, spec: SessionSpec, speaker: Speaker) -> None:
+        self._spec = spec
+        self._speaker = speaker
+        self._life: _Life | None = None
+        self._jobs = Jobs()
+
+    def is_running(self) -> bool:
+        return self._life is not None
+
+    @property
+    def session_id(self) -> str | None:
+        return self._life.session.id if self._life else None
+
+    def look_for_program(self) -> None:
+        _find(self._speaker, self._env().get("PATH"))
+
+    async def start(self, initial_prompt: str = "") -> None:
+        env = self._env()
+        found = _find(self._speaker, env.get("PATH"))
+        program = await Program.start((found, *self._speaker.command[1:]), self._spec.directory, env)
+        session = self._speaker.converse(program, self._tell)
+        listening = asyncio.create_task(session.listen())
+        try:
+            await self._open(program, session)
+        except BaseException:
+            await program.end()
+            await listening
+            raise
+        self._jobs = Jobs()
+        task = asyncio.create_task(self._live(program, session, listening))
+        self._life = _Life(program, session, task)
+        if initial_prompt:
+            await self.send_prompt(initial_prompt)
+
+    def _env(self) -> dict[str, str]:
+        return {**os.environ, **self._spec.env, **self._speaker.env}
+
+    async def _open(self, program: Program, session: BackendSession) -> None:
+        try:
+            async with asyncio.timeout(START_TIMEOUT_S):
+                await session.open(self._spec.resume)
+        except TimeoutError:
+            why = f"did not start within {START_TIMEOUT_S:.0f} s"
+            raise TemporaryError(f"{self._speaker.name} {why}") from None
+        except RpcError as error:
+            raise TemporaryError(f"{self._speaker.name} did not start: {error}") from None
+        except DisconnectedError:
+            code = await program.wait()
+            raise TemporaryError(wording.ended(self._speaker.name, code, program.last_words)) from None
+
+    async def send_prompt(self, text: str) -> None:
+        self._jobs.add(Job(JobKind.PROMPT, text))
+
+    async def compact(self) -> None:
+        self._jobs.add(Job(JobKind.COMPACT))
+
+    async def clear(self) -> None:
+        self._jobs.add(Job(JobKind.CLEAR))
+
+    async def interrupt(self) -> None:
+        if self._life is not None:
+            self._life.session.cancel()
+
+    async def stop(self) -> None:
+        life = self._let_go()
+        if life is None:
+            return
+        life.session.cancel()
+        life.task.cancel()
+        await asyncio.gather(life.task, return_exceptions=True)
+        await life.program.end()
+        await self._exited(0)
+
+    def _let_go(self) -> "_Life | None":
+        """Only one of `stop` and the end of the program gets to see the session off."""
+        life, self._life = self._life, None
+        return life
+
+    async def _live(self, program: Program, session: BackendSession, listening: "asyncio.Task[None]") -> None:
+        """Until the program ends, or until we no longer understand each other."""
+        working = asyncio.create_task(self._work(session))
+        ending = asyncio.create_task(program.wait())
+        try:
+            await asyncio.wait([working, listening, ending], return_when=asyncio.FIRST_COMPLETED)
+            code = await program.end()
+            # What it said before its end is still on its way.
+            await asyncio.wait([listening], timeout=LAST_WORDS_S)
+        finally:
+            await _cancel(working, listening, ending)
+        if self._let_go() is None:
+            return
+        for job in self._jobs.give_up():
+            await self._tell(job.failed(wording.ended(self._speaker.name, code, program.last_words)))
+        await self._exited(code)
+        for part in (working, listening):
+            if not part.cancelled():
+                # What nobody expected is told with its traceback.
+                part.result()
+
+    async def _work(self, session: BackendSession) -> None:
+        while True:
+            job = await self._jobs.begin()
+            try:
+                done = await _do(session, job)
+            except (DisconnectedError, TimeoutError):
+                # It is gone, or has to go.
+                return
+            self._jobs.end()
+            await self._tell(done)
+
+    async def _tell(self, message: Message) -> None:
+        if self.on_message is not None:
+            await self.on_message(message)
+
+    async def _exited(self, code: int) -> None:
+        if self.on_exit is not None:
+            await self.on_exit(code)
+
+
+def _find(speaker: Speaker, path: str | None) -> str:
+    found = shutil.which(speaker.command[0], path=path)
+    if found is None:
+        what = f"the program '{speaker.command[0]}' is not on PATH"
+        raise UnavailableError(what, hint=speaker.install or None)
+    return found
+
+
+async def _do(session: BackendSession, job: Job) -> Message:
+    match job.kind:
+        case JobKind.PROMPT:
+            return await session.prompt(job.text)
+        case JobKind.COMPACT:
+            return await session.compact()
+        case JobKind.CLEAR:
+            return await session.clear()
+
+
+async def _cancel(*tasks: "asyncio.Task[Any]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

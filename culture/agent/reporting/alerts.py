@@ -1,0 +1,29 @@
+"""What is worth an alert: one event for everything that a person may want to be told of at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class AlertKind(StrEnum):
+    CRASHED = "backend-crashed"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    FAILED = "turn-failed"
+    GIVEN_UP = "given-up"
+    QUESTION = "question-asked"
+    TIMEOUT = "question-timed-out"
+    COMPLETE = "turn-complete"
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    kind: AlertKind
+    text: str
+    # Where it is said on IRC: channels and nicks. Who else learns of it is not decided here.
+    places: tuple[str, ...] = ()
+    # Whom it is said to there.
+    senders: str = ""
+
+
+OnAlert = Callable[[Alert], None]

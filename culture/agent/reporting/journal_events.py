@@ -1,0 +1,104 @@
+"""The story of an agent in the journal: one entry for each thing that began or ended. Never what was said."""
+
+import logging
+from typing import Any, Final
+
+from culture.agent.reporting.alerts import Alert, AlertKind
+from culture.agent.turns.turns import EndedTurn, Turn
+from culture.config.address import Address
+from culture.errors import CultureError
+from culture.store.agent.spending import Use
+from culture.systemd.journal import fields
+
+log = logging.getLogger(__name__)
+
+# A failed turn is not here: the entry about its end says it.
+_ALERTS: Final = {
+    AlertKind.CRASHED: logging.WARNING,
+    AlertKind.PAUSED: logging.ERROR,
+    AlertKind.RESUMED: logging.INFO,
+    AlertKind.GIVEN_UP: logging.WARNING,
+}
+
+
+class JournalEvents:
+    def __init__(self, nick: str, backend: str) -> None:
+        self._nick = nick
+        self._backend = backend
+
+    def connected(self, server: str, address: Address, nick: str) -> None:
+        told = fields("connected", nick=nick, peer=address)
+        log.info("connected to %s at %s as %s", server, address, nick, extra=told)
+
+    def connection_lost(self, address: Address, why: CultureError, wait_s: float) -> None:
+        told = fields("connection-lost", nick=self._nick, peer=address)
+        log.warning("%s; trying again in %.0f s", why, wait_s, extra=told)
+
+    def not_in(self, channel: str, why: str) -> None:
+        log.warning("not in %s: %s", channel, why, extra=fields(nick=self._nick, channel=channel))
+
+    def caught_up(self, missed: int) -> None:
+        if missed:
+            told = fields("caught-up", nick=self._nick)
+            messages = "1 message" if missed == 1 else f"{missed} messages"
+            log.info("caught up with %s", messages, extra=told)
+
+    def not_caught_up(self, why: CultureError) -> None:
+        log.warning("what was said meanwhile is not known: %s", why, extra=fields(nick=self._nick))
+
+    def session_started(self) -> None:
+        told = fields("session-started", nick=self._nick, backend=self._backend)
+        log.info("%s session started", self._backend, extra=told)
+
+    def alerted(self, alert: Alert) -> None:
+        if alert.kind in _ALERTS:
+            told = fields(alert.kind, nick=self._nick, backend=self._backend)
+            log.log(_ALERTS[alert.kind], "%s", alert.text, extra=told)
+
+    def turn_began(self, turn: Turn) -> None:
+        told = fields("turn-began", **self._about(turn))
+        log.info("turn %s began for %s %s", turn.id, turn.senders, turn.where, extra=told)
+
+    def turn_stalled(self, turn: Turn, patience_s: float) -> None:
+        text = "turn %s is interrupted: no sign of life for %.0f s"
+        log.warning(text, turn.id, patience_s, extra=fields(**self._about(turn)))
+
+    def turn_ended(self, ended: EndedTurn, use: Use, *, is_expected: bool) -> None:
+        told = fields(
+            "turn-ended",
+            **self._about(ended.turn),
+            outcome=ended.outcome,
+            duration_ms=round(ended.duration_s * 1000),
+            **_figures(use),
+        )
+        # Being stopped in the middle of a turn is nothing that anyone has to mend.
+        failed = logging.WARNING if is_expected else logging.ERROR
+        cost = f", {use.cost_usd:.4f} USD" if use.cost_usd is not None else ""
+        error = f": {ended.error}" if ended.error else ""
+        level = failed if ended.error else logging.INFO
+        how = (ended.turn.id, ended.outcome, ended.duration_s, cost, error)
+        log.log(level, "turn %s %s after %.1f s%s%s", *how, extra=told)
+
+    def unasked_turn_ended(self, use: Use, duration_ms: int) -> None:
+        told = fields(nick=self._nick, backend=self._backend, duration_ms=duration_ms, **_figures(use))
+        log.info("%s ended a turn that nobody asked for", self._backend, extra=told)
+
+    def not_transcribed(self, why: CultureError) -> None:
+        log.warning("the transcript is not written: %s", why, extra=fields(nick=self._nick))
+
+    def not_told(self, target: str, why: CultureError) -> None:
+        log.warning("could not tell %s: %s", target, why, extra=fields(nick=self._nick))
+
+    def webhook_failed(self, event: str, why: str) -> None:
+        """Log that a webhook was not told of an event. Its address may be a secret and is not logged."""
+        told = fields("webhook-failed", nick=self._nick)
+        log.warning("the webhook for %s failed: %s", event, why, extra=told)
+
+    def _about(self, turn: Turn) -> dict[str, Any]:
+        who = {"nick": self._nick, "channel": turn.question.channel, "peer": turn.question.sender}
+        return {**who, "turn": turn.id, "backend": self._backend, "msgid": turn.question.msgid}
+
+
+def _figures(use: Use) -> dict[str, Any]:
+    cost = None if use.cost_usd is None else f"{use.cost_usd:.6f}"
+    return {**use._asdict(), "cost_usd": cost}

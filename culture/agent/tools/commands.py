@@ -1,0 +1,155 @@
+"""The table of commands that an agent's daemon accepts over its socket, and the handler of each."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from culture.agent.skill.verbs import VERBS, Parameter, SkillVerb, complete
+from culture.agent.tools.toolset import Data, Toolset
+from culture.errors import UsageError
+from culture.names import is_channel, is_nick
+
+Arguments = Mapping[str, Any]
+Run = Callable[[Toolset, Arguments], Awaitable[Data]]
+
+# Nobody reads longer texts in a channel.
+MAX_TEXT_BYTES: Final = 32 * 1024
+MAX_TEXT_LINES: Final = 400
+
+# Commands of culturectl that are not offered as tools: a paused agent must not resume itself.
+OPERATOR_COMMANDS: Final = {
+    "queue": SkillVerb("queue", "list the messages to the agent and their state"),
+    "pause": SkillVerb(
+        "pause", "begin no turns until the agent is resumed", (Parameter("why", "the reason", "REASON"),)
+    ),
+    "resume": SkillVerb("resume", "begin turns again"),
+}
+
+COMMANDS: Final = {verb.request: verb for verb in (*VERBS.values(), *OPERATOR_COMMANDS.values())}
+
+
+async def run_command(toolset: Toolset, request: Arguments) -> Data:
+    """Run a request and return its result; raise UsageError for an unknown command or wrong arguments."""
+    name = request.get("type")
+    verb = COMMANDS.get(name) if isinstance(name, str) else None
+    if verb is None:
+        raise UsageError(f"unknown command '{name}'", hint=f"known commands: {', '.join(COMMANDS)}")
+    # JSON can contain a lone surrogate, which UTF-8 cannot encode.
+    arguments = {name: _replace_surrogates(value) for name, value in complete(verb, request).items()}
+    return await HANDLERS[verb.request](toolset, arguments)
+
+
+def _replace_surrogates(value: str | int | None) -> str | int | None:
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+
+
+async def _send(toolset: Toolset, arguments: Arguments) -> Data:
+    return await toolset.say(_target(arguments), _text(arguments["message"]))
+
+
+async def _read(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.read(_target(arguments), arguments["limit"])
+
+
+async def _ask(toolset: Toolset, arguments: Arguments) -> Data:
+    return await toolset.ask(_target(arguments), _text(arguments["question"]), arguments["timeout"])
+
+
+async def _join(toolset: Toolset, arguments: Arguments) -> Data:
+    return await toolset.join(_channel(arguments))
+
+
+async def _part(toolset: Toolset, arguments: Arguments) -> Data:
+    return await toolset.part(_channel(arguments), arguments["reason"] or "")
+
+
+async def _channels(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.channels()
+
+
+async def _who(toolset: Toolset, arguments: Arguments) -> Data:
+    return await toolset.who(_target(arguments))
+
+
+async def _topic(toolset: Toolset, arguments: Arguments) -> Data:
+    return await toolset.topic(_channel(arguments), arguments["topic"])
+
+
+async def _history(toolset: Toolset, arguments: Arguments) -> Data:
+    is_everywhere = arguments["channel"] == "*" and arguments["search"] is not None
+    target = "*" if is_everywhere else _target(arguments)
+    return await toolset.history(target, arguments["search"], arguments["limit"])
+
+
+async def _whoami(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.whoami()
+
+
+async def _status(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.status()
+
+
+async def _compact(toolset: Toolset, arguments: Arguments) -> Data:
+    return await toolset.compact()
+
+
+async def _clear(toolset: Toolset, arguments: Arguments) -> Data:
+    return await toolset.clear()
+
+
+async def _set_directory(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.set_directory(arguments["path"])
+
+
+async def _queue(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.queue()
+
+
+async def _pause(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.pause(arguments["why"])
+
+
+async def _resume(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.resume()
+
+
+HANDLERS: dict[str, Run] = {
+    "irc_send": _send,
+    "irc_read": _read,
+    "irc_ask": _ask,
+    "irc_join": _join,
+    "irc_part": _part,
+    "irc_channels": _channels,
+    "irc_who": _who,
+    "irc_topic": _topic,
+    "irc_history": _history,
+    "whoami": _whoami,
+    "status": _status,
+    "compact": _compact,
+    "clear": _clear,
+    "set_directory": _set_directory,
+    "queue": _queue,
+    "pause": _pause,
+    "resume": _resume,
+}
+
+
+def _channel(arguments: Arguments) -> str:
+    channel: str = arguments["channel"]
+    if not is_channel(channel):
+        raise UsageError(f"'{channel}' is not a channel")
+    return channel
+
+
+def _target(arguments: Arguments) -> str:
+    """Return the target; refuse anything that could inject a second IRC command."""
+    target: str = arguments["channel"]
+    if not (is_channel(target) or is_nick(target)):
+        raise UsageError(f"'{target}' is neither a channel nor a nick")
+    return target
+
+
+def _text(text: str) -> str:
+    if len(text.encode()) > MAX_TEXT_BYTES or text.count("\n") >= MAX_TEXT_LINES:
+        limits = f"a text has at most {MAX_TEXT_LINES} lines and {MAX_TEXT_BYTES} bytes"
+        raise UsageError(limits, hint="put it into a file, and say where it is")
+    return text

@@ -1,0 +1,213 @@
+"""The operations that an agent's irc skill and culturectl may request."""
+
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any, Final, Protocol
+
+from culture.agent.backend import workdir
+from culture.agent.inbox.buffers import Buffers
+from culture.agent.inbox.saved_location import SavedLocation
+from culture.agent.reporting.alerts import Alert, AlertKind, OnAlert
+from culture.agent.tools.pending_questions import PendingQuestions
+from culture.agent.turns.prompt import readable_lines
+from culture.client import inquiry
+from culture.client.client import Client, Sent
+from culture.client.events import Said
+from culture.client.splitting import one_line
+from culture.errors import NotAllowedError, TemporaryError
+from culture.protocol.plain_text import neutral
+
+Data = dict[str, Any]
+
+# The longest quotation of a question in an alert.
+QUOTE_LENGTH: Final = 200
+
+
+class AgentControl(Protocol):
+    """The operations of the daemon that the toolset uses."""
+
+    async def say(self, target: str, text: str) -> Sent:
+        """Send a message and return when the server has accepted it. Raise CultureError if it refuses."""
+
+    async def pose(self, target: str, text: str) -> Sent:
+        """Send a question of the agent, which does not count as an answer to a queued message."""
+
+    def status(self) -> str:
+        """Return one line that says what the agent is doing."""
+
+    def status_screen(self) -> dict[str, Any]:
+        """Return labels and values for `culturectl status`, in the order in which they are shown."""
+
+    def queue_rows(self) -> list[dict[str, Any]]:
+        """Return the open and the most recent finished messages of the queue."""
+
+    async def compact(self) -> None:
+        """Ask the backend to compact its context."""
+
+    async def clear(self) -> None:
+        """Ask the backend to clear its context."""
+
+    def pause(self, why: str) -> None:
+        """Begin no more turns until `resume`."""
+
+    def resume(self) -> bool:
+        """Begin turns again and return whether the agent was paused."""
+
+
+class Toolset:
+    """Runs the operations and returns their results as JSON objects."""
+
+    def __init__(
+        self,
+        client: Client,
+        buffers: Buffers,
+        control: AgentControl,
+        location: SavedLocation,
+        allow_from: Sequence[str],
+        *,
+        may_read_files: bool,
+        on_unread: Callable[[Said], None],
+        on_alert: OnAlert,
+    ) -> None:
+        self._on_alert = on_alert
+        self._client = client
+        self._buffers = buffers
+        self._control = control
+        self._location = location
+        self._may_read_files = may_read_files
+        self.questions = PendingQuestions(lambda: client.nick, client.members, allow_from, on_unread)
+
+    async def say(self, target: str, text: str) -> Data:
+        """Send a message and return the number of lines."""
+        return {"lines": len((await self._control.say(target, text)).lines)}
+
+    def read(self, conversation: str, limit: int) -> Data:
+        """Return the oldest unread lines of a conversation."""
+        return asdict(self._buffers.read(conversation, limit))
+
+    async def ask(self, target: str, text: str, timeout_s: int) -> Data:
+        """Send a question and return the answer."""
+        with self.questions.asked(target, text) as question:
+            # The question is open before it is sent: the answer may arrive before the server's echo.
+            question.msgids = (await self._control.pose(target, text)).msgids
+            asked = '"' + textwrap.shorten(one_line(text), QUOTE_LENGTH, placeholder=" …") + '"'
+            self._on_alert(Alert(AlertKind.QUESTION, f"needs input: {asked}"))
+            try:
+                return _answer(await question.wait(timeout_s))
+            except TemporaryError as error:
+                self._on_alert(Alert(AlertKind.TIMEOUT, f"got no answer to {asked}: {error}"))
+                raise
+
+    async def join(self, channel: str) -> Data:
+        """Join a channel and return the number of its members."""
+        await self._client.join(channel)
+        return {"channel": channel, "members": len(self._client.members(channel))}
+
+    async def part(self, channel: str, reason: str) -> Data:
+        """Leave a channel."""
+        await self._client.part(channel, one_line(reason))
+        return {"channel": channel}
+
+    def channels(self) -> Data:
+        """Return the agent's channels and the number of their members."""
+        named = ((channel, len(self._client.members(channel))) for channel in self._client.channels())
+        return {"channels": [{"channel": channel, "members": members} for channel, members in named]}
+
+    async def who(self, target: str) -> Data:
+        """Return the members of a channel, or one user, as WHO reports them."""
+        return {"members": [_member(each) for each in await inquiry.who(self._client, target)]}
+
+    async def topic(self, channel: str, new: str | None) -> Data:
+        """Set the topic of a channel if a new one is given, and return the topic."""
+        if new is not None:
+            await inquiry.set_topic(self._client, channel, one_line(new))
+        topic = await inquiry.topic(self._client, channel)
+        return {"channel": channel, "topic": neutral(topic.text), "set_by": neutral(topic.set_by)}
+
+    async def history(self, target: str, search: str | None, limit: int) -> Data:
+        """Return the last messages of a conversation, or those that match a search."""
+        found = (
+            await inquiry.recent(self._client, target, limit)
+            if search is None
+            else await inquiry.search(self._client, target, one_line(search))
+        )
+        return {"lines": _lines(found[:limit] if search else found[-limit:])}
+
+    def whoami(self) -> Data:
+        """Return the agent's nick, server, channels and directory."""
+        return {
+            "nick": self._client.nick,
+            "server": str(self._client.address),
+            "channels": self._client.channels(),
+            "connected": self._client.is_registered,
+            "directory": str(self._location.directory),
+        }
+
+    def status(self) -> Data:
+        """Return the status line and the data of `culturectl status`."""
+        return {"status": self._control.status(), "screen": self._control.status_screen()}
+
+    def queue(self) -> Data:
+        """Return the messages of the queue."""
+        return {"queue": self._control.queue_rows()}
+
+    async def compact(self) -> Data:
+        """Compact the backend's context after the running turn."""
+        await self._control.compact()
+        return {"will_be": "compacted"}
+
+    async def clear(self) -> Data:
+        """Clear the backend's context after the running turn."""
+        await self._control.clear()
+        return {"will_be": "cleared"}
+
+    def pause(self, why: str) -> Data:
+        """Begin no more turns until `resume`."""
+        self._control.pause(why)
+        return {}
+
+    def resume(self) -> Data:
+        """Begin turns again."""
+        return {"was_paused": self._control.resume()}
+
+    def set_directory(self, path: str) -> Data:
+        """Change the agent's working directory and return the instructions for agents that are there."""
+        if not self._may_read_files:
+            # The answer would tell the agent what exists on the host, whatever the path is.
+            hint = "say what you need on IRC"
+            raise NotAllowedError("permission_mode 'deny' lets an agent read no files", hint=hint)
+        directory = workdir.find_directory(path, self._location.directory)
+        found = [each._asdict() for each in workdir.read_instructions(directory)]
+        self._location.moved(directory)
+        return {"directory": str(directory), "instructions": found}
+
+
+def _answer(said: Said) -> Data:
+    return {
+        "nick": neutral(said.sender),
+        "text": "\n".join(readable_lines(said.text)),
+        "time": said.time or "",
+    }
+
+
+def _member(member: inquiry.Member) -> Data:
+    return {
+        "nick": member.nick,
+        "modes": member.modes,
+        "away": member.is_away,
+        "operator": member.is_operator,
+        "name": neutral(member.real_name),
+    }
+
+
+def _lines(found: Sequence[inquiry.Remembered]) -> list[Data]:
+    return [
+        {
+            "target": neutral(each.target),
+            "nick": neutral(each.nick),
+            "time": each.time,
+            "text": "\n".join(readable_lines(each.text)),
+        }
+        for each in found
+    ]

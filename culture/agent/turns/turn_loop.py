@@ -1,0 +1,393 @@
+"""Run turns: feed queued messages to the backend until each is answered once or given up with a notice.
+
+The order of writes makes it safe to kill the process between any two of them:
+
+1. Somebody writes to the agent. The daemon commits the message as queued, together with the read mark. If it
+   is killed before that, it finds the message again in the server's history after the restart. If it is
+   killed after that, the message is known by its msgid, and receiving it again changes nothing.
+2. The daemon commits the message as injected, then sends it to the backend. If it is killed in between, the
+   message is repeated, marked as a repeat.
+3. The agent answers on IRC, or the daemon posts the final text of the turn. Once the server has the answer,
+   the daemon commits the message as answered, together with the read mark behind the answer. If it is killed
+   in between, the answer is in the server's history behind the mark. So a restart replays history first and
+   requeues unanswered messages after that. The same holds if the backend dies while the connection is lost:
+   no turn begins before history is replayed.
+"""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from culture.agent.contract import Result
+from culture.agent.reporting.alerts import Alert, AlertKind, OnAlert
+from culture.agent.reporting.journal_events import JournalEvents
+from culture.agent.reporting.transcript import Transcriber
+from culture.agent.turns.backend_port import Backend
+from culture.agent.turns.final_text import TextSender, post_final_text
+from culture.agent.turns.gate import Gate
+from culture.agent.turns.prompt import format_prompt
+from culture.agent.turns.retry import retry_delay_s
+from culture.agent.turns.turns import EndedTurn, Turn, Turns
+from culture.config.agents import TurnsConfig
+from culture.errors import CultureError, TemporaryError
+from culture.names import Folded, fold
+from culture.store.agent.file import AgentFile
+from culture.store.agent.queue import QueuedMessage, QueueEntry, QueueState
+from culture.store.agent.spending import Use
+
+# How long the queue remembers finished messages, so that a replay does not enqueue them again.
+DONE_KEPT_S: Final = 7 * 86400.0
+PRUNE_INTERVAL_S: Final = 3600.0
+MAX_QUEUED: Final = 1000
+# Bound per sender, so that one sender cannot fill the whole queue.
+MAX_QUEUED_PER_SENDER: Final = 250
+# How long an interrupted turn may take to end before the backend is killed.
+INTERRUPT_TIMEOUT_S: Final = 30.0
+
+
+class TurnLoop:
+    """Takes messages from the queue on disk, runs one turn at a time, and records the outcome."""
+
+    def __init__(
+        self,
+        file: AgentFile,
+        backend: Backend,
+        turns: Turns,
+        limits: TurnsConfig,
+        gate: Gate,
+        journal: JournalEvents,
+        on_alert: OnAlert,
+        sender: TextSender,
+        transcriber: Transcriber,
+        *,
+        clock: Callable[[], float],
+        wall_clock: Callable[[], float],
+        today: Callable[[], str],
+        on_change: Callable[[], None],
+    ) -> None:
+        self._file = file
+        self._backend = backend
+        self._turns = turns
+        self._limits = limits
+        self._gate = gate
+        self._journal = journal
+        self._on_alert = on_alert
+        self._sender = sender
+        self._transcriber = transcriber
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._today = today
+        self._on_change = on_change
+        self._woken = asyncio.Event()
+        # No turn begins before the replay of history shows which messages were answered already.
+        self._is_caught_up = False
+        self._is_recovered = False
+        self._is_stopping = False
+        # The (conversation, sender) pairs that were told that the queue is full, until it has room again.
+        self._refusals_sent: set[tuple[str, str]] = set()
+        self._crashed_turn: EndedTurn | None = None
+        # The result of the running turn, if its final text is still to be posted.
+        self._unposted: tuple[Result, Use] | None = None
+        # Conversations in which the agent is sending a question of its own.
+        self._asking: Counter[Folded] = Counter()
+        self._failures = 0
+        self._not_before_s = 0.0
+        self._prune_at_s = 0.0
+        self.held_back_by = ""
+
+    def enqueue(self, question: QueuedMessage) -> bool:
+        """Commit a message to the queue and return whether it is new."""
+        with self._file.at_once():
+            is_new = self._file.queue.add(question, self._now_ms())
+        if is_new:
+            self._reject_overflow(question)
+            self.wake()
+        return is_new
+
+    def _reject_overflow(self, newest: QueuedMessage) -> None:
+        text = f"not queued: {MAX_QUEUED} messages are already waiting for this agent"
+        too_many = self._file.queue.beyond(MAX_QUEUED)
+        if not too_many:
+            text = f"not queued: you already have {MAX_QUEUED_PER_SENDER} messages waiting for this agent"
+            too_many = self._file.queue.beyond_of(newest.sender, MAX_QUEUED_PER_SENDER)
+        if not too_many:
+            self._refusals_sent.discard((newest.conversation, newest.sender))
+            return
+        with self._file.at_once():
+            self._file.queue.give_up(too_many, "too many messages were waiting", self._now_ms())
+        # Tell each sender once, so that a flood of messages does not cause a flood of notices.
+        askers = {(entry.question.conversation, entry.question.sender): entry for entry in too_many}
+        news = [entry for asker, entry in askers.items() if asker not in self._refusals_sent]
+        self._refusals_sent.update(askers)
+        self._alert_senders(AlertKind.GIVEN_UP, text, news)
+
+    def wake(self) -> None:
+        """Make the loop check again whether a turn can begin."""
+        self._woken.set()
+
+    def agent_spoke(self, conversation: str, msgid: str = "") -> None:
+        """Record that the agent wrote to a conversation, which answers its oldest open message there."""
+        is_question = self._asking[fold(conversation)] > 0
+        if not is_question:
+            self._turns.agent_spoke()
+        with self._file.at_once():
+            if not is_question:
+                self._file.queue.answer_one(conversation, self._now_ms())
+            if msgid:
+                self._file.hearing.add_own(msgid)
+
+    @contextlib.contextmanager
+    def asking(self, conversation: str) -> Iterator[None]:
+        """Treat what the agent writes to the conversation meanwhile as its own question, not as an answer."""
+        self._asking[fold(conversation)] += 1
+        try:
+            yield
+        finally:
+            self._asking[fold(conversation)] -= 1
+
+    def connection_lost(self) -> None:
+        """Begin no turn until the next connection has replayed what was missed."""
+        self._is_caught_up = False
+
+    def caught_up(self) -> None:
+        """Allow turns: history is replayed. The first time, requeue what the last process left unanswered."""
+        self._is_caught_up = True
+        if not self._is_recovered:
+            self._is_recovered = True
+            self._requeue_after_crash()
+        self.wake()
+
+    async def run(self) -> None:
+        """Run turns until cancelled."""
+        while True:
+            await self._wait_for_work()
+            self._expire_old_messages()
+            self._prune_done_entries()
+            await self._post_final_text()
+            await self._interrupt_stalled_turn()
+            await self._begin()
+            self._on_change()
+
+    def stop(self) -> None:
+        """Begin no more turns, and log turns that fail from now on as expected."""
+        self._is_stopping = True
+
+    def requeue_unanswered(self) -> None:
+        """End the running turn and requeue its unanswered messages for the next start of the agent."""
+        self._end_turn("the agent was stopped")
+        with self._file.at_once():
+            self._file.queue.requeue(self._now_ms(), is_crash=False)
+
+    # The beginning of a turn
+
+    async def _begin(self) -> None:
+        if self._turns.current is not None or not self._may_begin():
+            return
+        entries = self._file.queue.next()
+        if not entries:
+            self._refusals_sent.clear()
+        self.held_back_by = (self._gate.holds_back(entries) or "") if entries else ""
+        if not entries or self.held_back_by:
+            return
+        turn = self._turns.begin(entries)
+        with self._file.at_once():
+            self._file.queue.inject(entries, turn.id, self._now_ms())
+        self._journal.turn_began(turn)
+        prompt = format_prompt(entries)
+        self._transcriber.began(turn, prompt)
+        # If the backend exits now, BackendRunner notices and calls `backend_crashed`, which ends the turn.
+        with contextlib.suppress(TemporaryError):
+            await self._backend.send_prompt(prompt)
+
+    def _may_begin(self) -> bool:
+        is_there = self._backend.is_running and not self._backend.is_paused
+        is_time = self._clock() >= self._not_before_s
+        return is_there and is_time and self._is_caught_up and not self._is_stopping
+
+    async def _wait_for_work(self) -> None:
+        """Wait for `wake` or for the next deadline."""
+        times = list(self._deadlines())
+        delay_s = max(min(times) - self._clock(), 0) if times else None
+        try:
+            async with asyncio.timeout(delay_s):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+        self._woken.clear()
+
+    def _deadlines(self) -> Sequence[float]:
+        times = []
+        turn = self._turns.current
+        if turn is not None:
+            times.append(turn.stalls_at_s(self._limits.stall_timeout_s))
+        elif self._not_before_s > self._clock():
+            times.append(self._not_before_s)
+        oldest_ms = self._file.queue.oldest_ms()
+        if oldest_ms is not None:
+            times.append(self._clock() + oldest_ms / 1000 + self._limits.expiry_s - self._wall_clock())
+        return times
+
+    # The end of a turn
+
+    def turn_ended(self, result: Result, use: Use) -> None:
+        """End the running turn; post its final text first if the agent wrote nothing on IRC."""
+        turn = self._turns.current
+        if turn is not None and not (result.failed or turn.has_spoken) and turn.final_text:
+            self._unposted = result, use
+            self.wake()
+        else:
+            self._end(result, use)
+
+    async def _post_final_text(self) -> None:
+        """Post the final text, then end the turn. A restart before that repeats the turn."""
+        turn = self._turns.current
+        if self._unposted is None or turn is None:
+            return
+        result, use = self._unposted
+        note = ""
+        try:
+            await post_final_text(self._sender, turn)
+            turn.has_spoken = True
+        except CultureError as error:
+            note = f"the answer could not be sent: {error}"
+        self._unposted = None
+        self._end(result, use, note)
+
+    def _end(self, result: Result, use: Use, note: str = "") -> None:
+        error = result.error
+        turn = self._turns.current
+        if error and turn is not None and turn.is_interrupted:
+            error = f"no activity for {self._limits.stall_timeout_s:.0f} s"
+        ended = self._end_turn(error)
+        if ended is None:
+            return
+        with self._file.at_once():
+            self._file.spending.add(self._today(), use)
+            if note:
+                self._file.queue.give_up(self._file.queue.injected(), note, self._now_ms())
+            elif not error:
+                state = QueueState.ANSWERED if ended.turn.has_spoken else QueueState.SILENT
+                self._file.queue.end_all(state, self._now_ms())
+        self._journal.turn_ended(ended, use, is_expected=self._is_stopping)
+        if not error:
+            self._failures = 0
+            self._on_alert(Alert(AlertKind.COMPLETE, f'finished task "{ended.turn.task}"'))
+        elif self._backend.is_running and not self._is_stopping:
+            self._failed(ended, result.status)
+        else:
+            # The backend died during the turn; BackendRunner calls `backend_crashed` next.
+            self._crashed_turn = ended
+        self.wake()
+
+    def _end_turn(self, error: str) -> EndedTurn | None:
+        ended = self._turns.end(error)
+        if ended is not None:
+            self._transcriber.ended(ended)
+        return ended
+
+    def _failed(self, ended: EndedTurn, status: int | None) -> None:
+        self._failures += 1
+        left = self._file.queue.injected()
+        again_s = retry_delay_s(status, self._failures) if left else None
+        with self._file.at_once():
+            if again_s is None:
+                self._file.queue.give_up(left, ended.error, self._now_ms())
+            else:
+                self._file.queue.requeue(self._now_ms(), is_crash=False)
+                self._not_before_s = self._clock() + again_s
+        # Report the first failure and the last one, not every retry.
+        if self._failures == 1 or again_s is None:
+            again = "" if again_s is None else f"; trying again in {again_s:.0f} s"
+            self._alert_senders(
+                AlertKind.FAILED, f"turn {ended.turn.id} failed: {ended.error}{again}", ended.turn.entries
+            )
+        if again_s is None:
+            self._failures = 0
+
+    def backend_crashed(self, why: str, again_s: float | None) -> None:
+        """Requeue the messages of the running turn and report the crash.
+
+        `again_s` is the delay until the backend is started again, or None if it is not.
+        """
+        told = why if again_s is None else f"{why}; starting it again in {again_s:.0f} s"
+        if self._unposted is not None:
+            # The turn is complete except for its final text, which is being posted.
+            self._on_alert(Alert(AlertKind.CRASHED, told))
+            return
+        ended = self._end_turn(why)
+        if ended is not None:
+            self._journal.turn_ended(ended, Use(), is_expected=self._is_stopping)
+        ended, self._crashed_turn = ended or self._crashed_turn, None
+        given_up = self._requeue_after_crash()
+        # Tell those who were answered, too: the agent may have had more to say.
+        broken = [entry for entry in ended.turn.entries if entry.number not in given_up] if ended else []
+        if ended is not None and broken:
+            self._alert_senders(AlertKind.CRASHED, f"turn {ended.turn.id} broke off: {told}", broken)
+        else:
+            self._on_alert(Alert(AlertKind.CRASHED, told))
+
+    def _requeue_after_crash(self) -> set[int]:
+        """Requeue injected messages, give up those that crashed too often and return the numbers of these."""
+        limit = self._limits.crashes
+        with self._file.at_once():
+            self._file.queue.requeue(self._now_ms(), is_crash=True)
+            fatal = self._file.queue.fatal(limit)
+            self._file.queue.give_up(fatal, f"{limit} turns with it ended in a crash", self._now_ms())
+        if fatal:
+            self._alert_senders(
+                AlertKind.GIVEN_UP, f"given up: {limit} turns with your message ended in a crash", fatal
+            )
+        return {entry.number for entry in fatal}
+
+    def _expire_old_messages(self) -> None:
+        too_old = self._file.queue.waiting_since(self._now_ms() - int(self._limits.expiry_s * 1000))
+        if not too_old:
+            return
+        with self._file.at_once():
+            self._file.queue.give_up(too_old, "it waited too long", self._now_ms())
+        text = f"given up: your message waited for more than {self._limits.expiry_s:.0f} s"
+        self._alert_senders(AlertKind.GIVEN_UP, text, too_old)
+
+    def _prune_done_entries(self) -> None:
+        """Delete old finished messages. This does not depend on turns: messages given up need room, too."""
+        if self._clock() < self._prune_at_s:
+            return
+        self._prune_at_s = self._clock() + PRUNE_INTERVAL_S
+        with self._file.at_once():
+            self._file.queue.forget(self._now_ms() - int(DONE_KEPT_S * 1000))
+
+    async def _interrupt_stalled_turn(self) -> None:
+        turn = self._turns.current
+        if turn is None or self._clock() < turn.stalls_at_s(self._limits.stall_timeout_s):
+            return
+        self._journal.turn_stalled(turn, self._limits.stall_timeout_s)
+        turn.is_interrupted = True
+        if await self._interrupt_and_wait(turn):
+            return
+        await self._backend.give_up("the turn did not end when it was interrupted")
+
+    async def _interrupt_and_wait(self, turn: Turn) -> bool:
+        try:
+            async with asyncio.timeout(INTERRUPT_TIMEOUT_S):
+                # A backend that has just exited needs no interrupt.
+                with contextlib.suppress(TemporaryError):
+                    await self._backend.interrupt()
+                while self._turns.current is turn:
+                    await self._woken.wait()
+                    self._woken.clear()
+        except TimeoutError:
+            return False
+        return True
+
+    def _alert_senders(self, kind: AlertKind, text: str, entries: Sequence[QueueEntry]) -> None:
+        """Raise one alert in each conversation, addressed to everyone who wrote a message there."""
+        senders: dict[str, dict[str, None]] = {}
+        for entry in entries:
+            senders.setdefault(entry.question.conversation, {})[entry.question.sender] = None
+        for conversation, nicks in senders.items():
+            self._on_alert(Alert(kind, text, (conversation,), ", ".join(nicks)))
+
+    def _now_ms(self) -> int:
+        return int(self._wall_clock() * 1000)
