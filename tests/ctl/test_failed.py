@@ -11,7 +11,7 @@ from support.program import Program
 
 from culture.config import paths
 from culture.ctl import main
-from culture.ctl.verbs.announce_failure import failure_text, is_agent_running
+from culture.ctl.verbs.agents.announce_failure import failure_text, is_agent_running
 from culture.errors import NotAllowedError, UnavailableError
 
 
@@ -128,7 +128,7 @@ async def test_a_server_that_refuses_is_not_waited_for(tmp_path: Path):
 def test_without_a_server_it_says_that_nobody_could_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     agents = tmp_path / "agents.yaml"
     agents.write_text(f"server: {{host: 'unix:{tmp_path}/none'}}\nagents:\n  - nick: spark-claude\n")
-    monkeypatch.setattr("culture.ctl.verbs.announce_failure.TIMEOUT_S", 0.1)
+    monkeypatch.setattr("culture.ctl.verbs.agents.announce_failure.TIMEOUT_S", 0.1)
 
     with pytest.raises(UnavailableError, match=r"nobody was told: cannot connect to unix:"):
         main.run(["failed", "spark-claude", "--config", str(agents)])

@@ -82,7 +82,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CULTURE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "root"))
     monkeypatch.setattr(paths, "SYSTEM_CONFIG", tmp_path)
-    monkeypatch.setattr("culture.ctl.verbs.login._SERVICE_PATH", f"{tmp_path}/bin")
+    monkeypatch.setattr("culture.ctl.verbs.agents.login._SERVICE_PATH", f"{tmp_path}/bin")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     return tmp_path
 

@@ -66,7 +66,7 @@ def test_no_verb_is_imported_before_it_is_used(arguments: list[str]):
 def test_a_verb_imports_no_other_verb_that_it_does_not_use(verb: str):
     others = {f"culture.ctl.{each.module}" for name, each in VERBS.items() if name != verb}
     # prune finds the history as the verb history does.
-    used = {"prune": {"culture.ctl.verbs.history"}}
+    used = {"prune": {"culture.ctl.verbs.server.history"}}
 
     assert imported_by(verb, "--help") & others == used.get(verb, set())
 

@@ -4,7 +4,7 @@ import pytest
 
 from culture.agent.backend.briefing import SKILL
 from culture.ctl.main import run
-from culture.ctl.verbs.skills import skill_files
+from culture.ctl.verbs.host.skills import skill_files
 from culture.errors import NoInputError, NotAllowedError, UsageError
 
 

@@ -15,7 +15,7 @@ from culture.config import paths
 from culture.config.paths import SYSTEM_RUNTIME
 from culture.ctl.agent_call import is_stopped_unit
 from culture.ctl.main import run
-from culture.ctl.verbs.status import describe
+from culture.ctl.verbs.agents.status import describe
 from culture.errors import NoInputError
 
 SYSTEMCTL = """#!/bin/sh

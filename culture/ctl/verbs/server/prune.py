@@ -7,7 +7,7 @@ from pathlib import Path
 from culture.config.skills import ChannelRetention, HistoryConfig
 from culture.ctl import output
 from culture.ctl.options import add_ircd_config
-from culture.ctl.verbs.history import load_history_config
+from culture.ctl.verbs.server.history import load_history_config
 from culture.names import fold
 from culture.store import urls
 from culture.store.history.archive import FILE

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             raise UsageError("status --json needs a nick", hint="culturectl list-agents --json")
         # Imported here, because the status of one agent does not need it.
-        from culture.ctl.verbs import host_status
+        from culture.ctl.verbs.host import host_status
 
         return host_status.show(options)
     try:
