@@ -1,6 +1,6 @@
 """The interface between the agent daemon and a backend: message types, the runner and the session's settings.
 
-A runner reports what its agent does as messages of four types, the same for every backend. Each backend
+A runner reports what its agent does as messages of six types, the same for every backend. Each backend
 converts its own wire format to them in its own package.
 
 - `Assistant` carries the model's text, its thinking and the tool calls that it makes.
@@ -10,13 +10,20 @@ converts its own wire format to them in its own package.
   dies during the turn: then `is_running` is already false when the result is reported, and `on_exit` is
   called next. A result with `asked` false ends a turn that the backend began by itself.
 - `ContextChanged` answers every request to compact or to clear, exactly once.
+- `UsageReport` says what the running turn used so far, if the backend reports it before the turn ends.
+- `RateLimit` says what the provider of the model reports about the quota of the login.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from culture.errors import UnavailableError
+
+# How much the model thinks before it answers.
+Effort = Literal["off", "low", "medium", "high", "max"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,48 @@ class ContextChanged:
         return bool(self.error)
 
 
-Message = Assistant | ToolResult | Result | ContextChanged
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """What the running turn used so far, from its beginning."""
+
+    usage: Usage
+    # None if the backend does not report it.
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """What the provider reports about a quota window of the backend's login."""
+
+    # Whether the provider refuses calls until the window resets.
+    is_exhausted: bool
+    # The provider's name of the window, such as five_hour; empty if it has none.
+    window: str = ""
+    # The used share of the window, from 0 to 1, if it is known.
+    utilization: float | None = None
+    # Unix time of the reset, if it is known.
+    resets_at_s: float | None = None
+
+
+Message = Assistant | ToolResult | Result | ContextChanged | UsageReport | RateLimit
+
+
+@dataclass(frozen=True, slots=True)
+class SideAnswer:
+    """The answer of a model call outside of the agent's turns, and what the call used."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+    # None if the backend does not report it.
+    cost_usd: float | None = None
+
+
+class ToollessModel(ABC):
+    """A model that answers single prompts without tools and without a session, such as the supervisor's."""
+
+    @abstractmethod
+    async def complete(self, system: str, prompt: str) -> SideAnswer:
+        """Return the model's answer to one prompt. Raise CultureError if there is none."""
 
 
 class AgentRunnerBase(ABC):
@@ -161,8 +209,11 @@ class AgentRunnerBase(ABC):
         """Interrupt the running turn and end the backend with all its child processes, by force if needed."""
 
     @abstractmethod
-    async def send_prompt(self, text: str) -> None:
-        """Queue a prompt and return at once. Prompts run in order and are text, never slash commands."""
+    async def send_prompt(self, text: str, *, effort: Effort | None = None) -> None:
+        """Queue a prompt and return at once. Prompts run in order and are text, never slash commands.
+
+        `effort` replaces the session's effort for this prompt alone, if the backend can change it.
+        """
 
     @abstractmethod
     async def interrupt(self) -> None:
@@ -175,6 +226,13 @@ class AgentRunnerBase(ABC):
     @abstractmethod
     async def clear(self) -> None:
         """Queue, in order with the prompts, a request to clear the context. `session_id` may change."""
+
+    async def ask_aside(self, prompt: str) -> SideAnswer:
+        """Answer a prompt from what the session knows, without tools and without disturbing a running turn.
+
+        Raises UnavailableError if the backend cannot do this.
+        """
+        raise UnavailableError("this backend cannot answer beside its turn")
 
     @abstractmethod
     def is_running(self) -> bool:
@@ -243,7 +301,7 @@ class SessionSpec:
     # Variables added to the daemon's own environment.
     env: Mapping[str, str]
     model: str
-    thinking: Literal["off", "low", "medium", "high", "max"]
+    thinking: Effort
     # Decides on every tool call; None: only the rights of the agent's Unix user limit it.
     judge: Judge | None = None
     # Id of the session to resume. If it is empty, or the backend no longer has the session, a new one begins.
@@ -254,3 +312,5 @@ class SessionSpec:
     command: tuple[str, ...] = ()
     # Tools that the daemon offers to the model, if the backend supports tools in the same process.
     tools: tuple[Tool, ...] = ()
+    # What the backend may spend until it is started again, if it can limit that itself; None: no limit.
+    max_budget_usd: float | None = None

@@ -17,6 +17,7 @@ from culture.agent.contract import (
     AgentRunnerBase,
     Assistant,
     ContextChanged,
+    Effort,
     Result,
     SupervisorBase,
     Text,
@@ -113,7 +114,7 @@ class HandRunner(AgentRunnerBase):
     async def stop(self) -> None:
         self.is_up = False
 
-    async def send_prompt(self, text: str) -> None:
+    async def send_prompt(self, text: str, *, effort: Effort | None = None) -> None:
         self.owed += 1
         self.prompts.append(text)
 

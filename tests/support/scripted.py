@@ -17,6 +17,7 @@ from culture.agent.contract import (
     AgentRunnerBase,
     Assistant,
     ContextChanged,
+    Effort,
     Message,
     Result,
     SessionSpec,
@@ -45,7 +46,7 @@ class ScriptedRunner(AgentRunnerBase):
             await asyncio.gather(task, return_exceptions=True)
             await self._exit(0)
 
-    async def send_prompt(self, text: str) -> None:
+    async def send_prompt(self, text: str, *, effort: Effort | None = None) -> None:
         self._prompts.put_nowait(text)
 
     async def interrupt(self) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from culture.agent.backend.circuit_breaker import CircuitBreaker
 from culture.agent.backend.login_hint import UNAUTHORIZED, is_login_missing, with_login_command
-from culture.agent.contract import AgentRunnerBase, Message, Result
+from culture.agent.contract import AgentRunnerBase, Effort, Message, Result
 from culture.config.agents import TurnsConfig
 from culture.errors import ConfigError, CultureError, Problem, TemporaryError, UnavailableError
 from culture.store.agent.file import AgentFile
@@ -114,8 +114,8 @@ class BackendRunner:
             self._is_wanted.set()
         return was_paused
 
-    async def send_prompt(self, text: str) -> None:
-        await self._running().send_prompt(text)
+    async def send_prompt(self, text: str, *, effort: Effort | None = None) -> None:
+        await self._running().send_prompt(text, effort=effort)
 
     async def interrupt(self) -> None:
         await self._running().interrupt()

@@ -11,7 +11,7 @@ from culture.agent.backends import wording
 from culture.agent.backends.jobs import Job, JobKind, Jobs
 from culture.agent.backends.jsonrpc import DisconnectedError, RpcError
 from culture.agent.backends.program import Program
-from culture.agent.contract import AgentRunnerBase, ContextChanged, Message, Result, SessionSpec
+from culture.agent.contract import AgentRunnerBase, ContextChanged, Effort, Message, Result, SessionSpec
 from culture.errors import TemporaryError, UnavailableError
 
 START_TIMEOUT_S: Final = 60.0
@@ -117,7 +117,7 @@ class JsonRpcRunner(AgentRunnerBase):
             code = await program.wait()
             raise TemporaryError(wording.ended(self._speaker.name, code, program.last_words)) from None
 
-    async def send_prompt(self, text: str) -> None:
+    async def send_prompt(self, text: str, *, effort: Effort | None = None) -> None:
         self._jobs.add(Job(JobKind.PROMPT, text))
 
     async def compact(self) -> None:

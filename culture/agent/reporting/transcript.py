@@ -8,11 +8,13 @@ from culture.agent.contract import (
     Assistant,
     ContextChanged,
     Message,
+    RateLimit,
     Result,
     Text,
     Thinking,
     ToolResult,
     ToolUse,
+    UsageReport,
 )
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.turns.turns import EndedTurn, Turn
@@ -56,7 +58,7 @@ class Transcriber:
             case Result(asked=False):
                 outcome = "failed" if message.failed else "silent"
                 self._transcript.end(outcome, message.error, self._now_ms())
-            case Result() | ContextChanged():
+            case Result() | ContextChanged() | UsageReport() | RateLimit():
                 return
 
     def _write(self, write: Callable[[], None]) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from culture.agent.contract import Effort
+
 
 class Backend(Protocol):
     """The operations of BackendRunner that the turn loop uses."""
@@ -14,7 +16,7 @@ class Backend(Protocol):
     def is_paused(self) -> bool:
         """Return whether an operator or the circuit breaker paused the agent."""
 
-    async def send_prompt(self, text: str) -> None:
+    async def send_prompt(self, text: str, *, effort: Effort | None = None) -> None:
         """Send a prompt, which begins a turn."""
 
     async def interrupt(self) -> None:

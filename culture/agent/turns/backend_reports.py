@@ -6,10 +6,12 @@ from culture.agent.contract import (
     Assistant,
     ContextChanged,
     Message,
+    RateLimit,
     Result,
     SupervisorBase,
     ToolResult,
     Usage,
+    UsageReport,
 )
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.transcript import Transcriber
@@ -78,7 +80,7 @@ class BackendReports:
                 self.last_error = message.error or self.last_error
                 self._turn_loop.turn_ended(message, self._use_of(message))
                 self._on_change()
-            case ContextChanged():
+            case ContextChanged() | UsageReport() | RateLimit():
                 return
 
     def _use_of(self, result: Result) -> Use:

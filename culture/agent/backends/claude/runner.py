@@ -30,7 +30,7 @@ from culture.agent.backends.claude.cli import find_cli
 from culture.agent.backends.claude.options import check_allowed, make_options
 from culture.agent.backends.jobs import Job, JobKind, Jobs
 from culture.agent.backends.program import MARK, end_marked
-from culture.agent.contract import AgentRunnerBase, ContextChanged, Message, Result, SessionSpec
+from culture.agent.contract import AgentRunnerBase, ContextChanged, Effort, Message, Result, SessionSpec
 from culture.errors import TemporaryError
 
 START_TIMEOUT_S: Final = 60.0
@@ -128,7 +128,7 @@ class ClaudeRunner(AgentRunnerBase):
             raise TemporaryError(f"claude did not start within {START_TIMEOUT_S:.0f} s") from None
         return client
 
-    async def send_prompt(self, text: str) -> None:
+    async def send_prompt(self, text: str, *, effort: Effort | None = None) -> None:
         self._jobs.add(Job(JobKind.PROMPT, text))
 
     async def compact(self) -> None:
