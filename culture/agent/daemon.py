@@ -374,7 +374,7 @@ class AgentDaemon:
             self._file.queue.count(QueueState.QUEUED),
             absence=self._absence,
             paused=self._backend.paused_because,
-            held_back=self._turn_loop.held_back_by,
+            held_back=self._turn_loop.held_back.why if self._turn_loop.held_back else "",
             backend_down=self._backend.down_because,
             disk=disk.describe(self._file.directory) if disk.is_full(self._file.directory) else "",
         )

@@ -8,7 +8,7 @@ import pytest
 from support.irc import connected
 
 from culture.agent.contract import SupervisorBase
-from culture.agent.turns.gate import OpenGate
+from culture.agent.turns.gate import HeldBack, HoldKind, OpenGate
 from culture.agent.turns.retry import RULES, RetryRule
 from culture.config.agents import TurnsConfig
 from culture.errors import ConfigError, TemporaryError, UnavailableError
@@ -219,7 +219,7 @@ async def test_a_backend_that_does_not_start_again_is_tried_until_it_is_too_ofte
 
 async def test_what_the_gate_holds_back_waits(ori, make_agent, eventually):
     class Gate(OpenGate):
-        why: str | None = "no budget is left"
+        why: HeldBack | None = HeldBack(HoldKind.BUDGET, "no budget is left")
 
         def holds_back(self, entries):
             return self.why
@@ -237,6 +237,24 @@ async def test_what_the_gate_holds_back_waits(ori, make_agent, eventually):
         await eventually(lambda: agent.prompts)
 
 
+async def test_a_conversation_that_is_held_back_as_a_loop_does_not_hold_back_others(
+    ori, make_agent, eventually
+):
+    class Gate(OpenGate):
+        def holds_back(self, entries):
+            is_loop = entries[0].question.channel == "#general"
+            return HeldBack(HoldKind.LOOP, "agents answered each other 6 times") if is_loop else None
+
+    agent = make_agent("spark-claude", gate=Gate())
+    async with agent.running():
+        await eventually(agent.is_present)
+        ori.send("PRIVMSG #general :@spark-claude one", "PRIVMSG spark-claude :two")
+        await eventually(lambda: agent.prompts == ["[IRC DM] <spark-ori> two"])
+        await agent.runner.ends_turn()
+        await eventually(lambda: agent.statuses[-1].startswith("held back: agents answered each other"))
+        assert agent.states() == ["queued", "silent"]
+
+
 async def test_what_nobody_had_time_for_is_given_up_and_told(ori, make_agent, eventually):
     agent = make_agent("spark-claude", limits=TurnsConfig(expiry_s=0.3))
     async with agent.running():
@@ -251,7 +269,7 @@ async def test_what_nobody_had_time_for_is_given_up_and_told(ori, make_agent, ev
 
 
 async def test_a_flood_does_not_fill_the_disk_and_is_told_once(agent, ori, eventually, monkeypatch):
-    monkeypatch.setattr("culture.agent.turns.turn_loop.MAX_QUEUED", 2)
+    monkeypatch.setattr("culture.agent.turns.queue_limits.MAX_QUEUED", 2)
     await asked(agent, ori, eventually, "one")
 
     ori.send(*(f"PRIVMSG #general :@spark-claude {number}" for number in range(5)), "PING x")
@@ -265,7 +283,7 @@ async def test_a_flood_does_not_fill_the_disk_and_is_told_once(agent, ori, event
 
 
 async def test_each_who_is_given_up_as_too_much_waits_is_told(agent, ircd, ori, eventually, monkeypatch):
-    monkeypatch.setattr("culture.agent.turns.turn_loop.MAX_QUEUED", 1)
+    monkeypatch.setattr("culture.agent.turns.queue_limits.MAX_QUEUED", 1)
     await asked(agent, ori, eventually, "one")
     ori.send("PRIVMSG #general :@spark-claude two", "PRIVMSG #general :@spark-claude three")
     await ori.until("NOTICE #general :spark-ori: not queued: 1 messages are already waiting for this agent")
@@ -286,7 +304,7 @@ async def test_each_who_is_given_up_as_too_much_waits_is_told(agent, ircd, ori, 
 
 
 async def test_one_sender_does_not_take_all_places(agent, ircd, ori, eventually, monkeypatch):
-    monkeypatch.setattr("culture.agent.turns.turn_loop.MAX_QUEUED_PER_SENDER", 1)
+    monkeypatch.setattr("culture.agent.turns.queue_limits.MAX_QUEUED_PER_SENDER", 1)
     await asked(agent, ori, eventually, "one")
     ori.send("PRIVMSG #general :@spark-claude two", "PRIVMSG #general :@spark-claude three")
     await ori.until(

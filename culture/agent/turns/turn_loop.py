@@ -23,11 +23,13 @@ from typing import Final
 from culture.agent.contract import Result
 from culture.agent.reporting.alerts import Alert, AlertKind, OnAlert
 from culture.agent.reporting.journal_events import JournalEvents
+from culture.agent.reporting.sender_alerts import alert_senders
 from culture.agent.reporting.transcript import Transcriber
 from culture.agent.turns.backend_port import Backend
 from culture.agent.turns.final_text import TextSender, post_final_text
-from culture.agent.turns.gate import Gate
+from culture.agent.turns.gate import Gate, HeldBack, HoldKind
 from culture.agent.turns.prompt import format_prompt
+from culture.agent.turns.queue_limits import QueueLimits
 from culture.agent.turns.retry import retry_delay_s
 from culture.agent.turns.turns import EndedTurn, Turn, Turns
 from culture.config.agents import TurnsConfig
@@ -37,12 +39,6 @@ from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import QueuedMessage, QueueEntry, QueueState
 from culture.store.agent.spending import Use
 
-# How long the queue remembers finished messages, so that a replay does not enqueue them again.
-DONE_KEPT_S: Final = 7 * 86400.0
-PRUNE_INTERVAL_S: Final = 3600.0
-MAX_QUEUED: Final = 1000
-# Bound per sender, so that one sender cannot fill the whole queue.
-MAX_QUEUED_PER_SENDER: Final = 250
 # How long an interrupted turn may take to end before the backend is killed.
 INTERRUPT_TIMEOUT_S: Final = 30.0
 
@@ -80,13 +76,12 @@ class TurnLoop:
         self._wall_clock = wall_clock
         self._today = today
         self._on_change = on_change
+        self._queue_limits = QueueLimits(file, limits.expiry_s, on_alert, clock=clock, wall_clock=wall_clock)
         self._woken = asyncio.Event()
         # No turn begins before the replay of history shows which messages were answered already.
         self._is_caught_up = False
         self._is_recovered = False
         self._is_stopping = False
-        # The (conversation, sender) pairs that were told that the queue is full, until it has room again.
-        self._refusals_sent: set[tuple[str, str]] = set()
         self._crashed_turn: EndedTurn | None = None
         # The result of the running turn, if its final text is still to be posted.
         self._unposted: tuple[Result, Use] | None = None
@@ -94,34 +89,17 @@ class TurnLoop:
         self._asking: Counter[Folded] = Counter()
         self._failures = 0
         self._not_before_s = 0.0
-        self._prune_at_s = 0.0
-        self.held_back_by = ""
+        # Why the queued messages start no turn, since the gate was asked last.
+        self.held_back: HeldBack | None = None
 
     def enqueue(self, question: QueuedMessage) -> bool:
         """Commit a message to the queue and return whether it is new."""
         with self._file.at_once():
             is_new = self._file.queue.add(question, self._now_ms())
         if is_new:
-            self._reject_overflow(question)
+            self._queue_limits.reject_overflow(question)
             self.wake()
         return is_new
-
-    def _reject_overflow(self, newest: QueuedMessage) -> None:
-        text = f"not queued: {MAX_QUEUED} messages are already waiting for this agent"
-        too_many = self._file.queue.beyond(MAX_QUEUED)
-        if not too_many:
-            text = f"not queued: you already have {MAX_QUEUED_PER_SENDER} messages waiting for this agent"
-            too_many = self._file.queue.beyond_of(newest.sender, MAX_QUEUED_PER_SENDER)
-        if not too_many:
-            self._refusals_sent.discard((newest.conversation, newest.sender))
-            return
-        with self._file.at_once():
-            self._file.queue.give_up(too_many, "too many messages were waiting", self._now_ms())
-        # Tell each sender once, so that a flood of messages does not cause a flood of notices.
-        askers = {(entry.question.conversation, entry.question.sender): entry for entry in too_many}
-        news = [entry for asker, entry in askers.items() if asker not in self._refusals_sent]
-        self._refusals_sent.update(askers)
-        self._alert_senders(AlertKind.GIVEN_UP, text, news)
 
     def wake(self) -> None:
         """Make the loop check again whether a turn can begin."""
@@ -163,8 +141,8 @@ class TurnLoop:
         """Run turns until cancelled."""
         while True:
             await self._wait_for_work()
-            self._expire_old_messages()
-            self._prune_done_entries()
+            self._queue_limits.expire_old_messages()
+            self._queue_limits.prune_done_entries()
             await self._post_final_text()
             await self._interrupt_stalled_turn()
             await self._begin()
@@ -185,11 +163,8 @@ class TurnLoop:
     async def _begin(self) -> None:
         if self._turns.current is not None or not self._may_begin():
             return
-        entries = self._file.queue.next()
+        entries, self.held_back = self._next_entries()
         if not entries:
-            self._refusals_sent.clear()
-        self.held_back_by = (self._gate.holds_back(entries) or "") if entries else ""
-        if not entries or self.held_back_by:
             return
         turn = self._turns.begin(entries)
         with self._file.at_once():
@@ -200,6 +175,23 @@ class TurnLoop:
         # If the backend exits now, BackendRunner notices and calls `backend_crashed`, which ends the turn.
         with contextlib.suppress(TemporaryError):
             await self._backend.send_prompt(prompt)
+
+    def _next_entries(self) -> tuple[list[QueueEntry], HeldBack | None]:
+        """Return the messages of the next turn, or none and the reason of the gate."""
+        first: HeldBack | None = None
+        held: list[str] = []
+        while entries := self._file.queue.next(but_not=held):
+            held_back = self._gate.holds_back(entries)
+            if held_back is None:
+                return entries, None
+            first = first or held_back
+            if held_back.kind is not HoldKind.LOOP:
+                return [], held_back
+            # Other conversations go on.
+            held.append(entries[0].question.conversation)
+        if not held:
+            self._queue_limits.queue_is_empty()
+        return [], first
 
     def _may_begin(self) -> bool:
         is_there = self._backend.is_running and not self._backend.is_paused
@@ -224,9 +216,8 @@ class TurnLoop:
             times.append(turn.stalls_at_s(self._limits.stall_timeout_s))
         elif self._not_before_s > self._clock():
             times.append(self._not_before_s)
-        oldest_ms = self._file.queue.oldest_ms()
-        if oldest_ms is not None:
-            times.append(self._clock() + oldest_ms / 1000 + self._limits.expiry_s - self._wall_clock())
+        if (expires_at_s := self._queue_limits.expires_at_s()) is not None:
+            times.append(expires_at_s)
         return times
 
     # The end of a turn
@@ -300,8 +291,11 @@ class TurnLoop:
         # Report the first failure and the last one, not every retry.
         if self._failures == 1 or again_s is None:
             again = "" if again_s is None else f"; trying again in {again_s:.0f} s"
-            self._alert_senders(
-                AlertKind.FAILED, f"turn {ended.turn.id} failed: {ended.error}{again}", ended.turn.entries
+            alert_senders(
+                self._on_alert,
+                AlertKind.FAILED,
+                f"turn {ended.turn.id} failed: {ended.error}{again}",
+                ended.turn.entries,
             )
         if again_s is None:
             self._failures = 0
@@ -324,7 +318,9 @@ class TurnLoop:
         # Tell those who were answered, too: the agent may have had more to say.
         broken = [entry for entry in ended.turn.entries if entry.number not in given_up] if ended else []
         if ended is not None and broken:
-            self._alert_senders(AlertKind.CRASHED, f"turn {ended.turn.id} broke off: {told}", broken)
+            alert_senders(
+                self._on_alert, AlertKind.CRASHED, f"turn {ended.turn.id} broke off: {told}", broken
+            )
         else:
             self._on_alert(Alert(AlertKind.CRASHED, told))
 
@@ -336,27 +332,13 @@ class TurnLoop:
             fatal = self._file.queue.fatal(limit)
             self._file.queue.give_up(fatal, f"{limit} turns with it ended in a crash", self._now_ms())
         if fatal:
-            self._alert_senders(
-                AlertKind.GIVEN_UP, f"given up: {limit} turns with your message ended in a crash", fatal
+            alert_senders(
+                self._on_alert,
+                AlertKind.GIVEN_UP,
+                f"given up: {limit} turns with your message ended in a crash",
+                fatal,
             )
         return {entry.number for entry in fatal}
-
-    def _expire_old_messages(self) -> None:
-        too_old = self._file.queue.waiting_since(self._now_ms() - int(self._limits.expiry_s * 1000))
-        if not too_old:
-            return
-        with self._file.at_once():
-            self._file.queue.give_up(too_old, "it waited too long", self._now_ms())
-        text = f"given up: your message waited for more than {self._limits.expiry_s:.0f} s"
-        self._alert_senders(AlertKind.GIVEN_UP, text, too_old)
-
-    def _prune_done_entries(self) -> None:
-        """Delete old finished messages. This does not depend on turns: messages given up need room, too."""
-        if self._clock() < self._prune_at_s:
-            return
-        self._prune_at_s = self._clock() + PRUNE_INTERVAL_S
-        with self._file.at_once():
-            self._file.queue.forget(self._now_ms() - int(DONE_KEPT_S * 1000))
 
     async def _interrupt_stalled_turn(self) -> None:
         turn = self._turns.current
@@ -380,14 +362,6 @@ class TurnLoop:
         except TimeoutError:
             return False
         return True
-
-    def _alert_senders(self, kind: AlertKind, text: str, entries: Sequence[QueueEntry]) -> None:
-        """Raise one alert in each conversation, addressed to everyone who wrote a message there."""
-        senders: dict[str, dict[str, None]] = {}
-        for entry in entries:
-            senders.setdefault(entry.question.conversation, {})[entry.question.sender] = None
-        for conversation, nicks in senders.items():
-            self._on_alert(Alert(kind, text, (conversation,), ", ".join(nicks)))
 
     def _now_ms(self) -> int:
         return int(self._wall_clock() * 1000)

@@ -1,7 +1,7 @@
 """The queue of an agent: messages that need a turn, and their states."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -97,14 +97,17 @@ class Queue:
         )
         return added.rowcount == 1
 
-    def next(self) -> list[QueueEntry]:
-        """Return the oldest queued message and the others of its conversation."""
+    def next(self, but_not: Sequence[str] = ()) -> list[QueueEntry]:
+        """Return the oldest queued message that is in none of these conversations, and the others with it."""
+        others = ", ".join("?" * len(but_not))
         return self._entries(
-            """
+            f"""
             WHERE state = 'queued' AND conversation =
-                (SELECT conversation FROM queue WHERE state = 'queued' ORDER BY number LIMIT 1)
+                (SELECT conversation FROM queue WHERE state = 'queued' AND conversation NOT IN ({others})
+                 ORDER BY number LIMIT 1)
             ORDER BY number LIMIT ?
             """,
+            *map(fold, but_not),
             MOST_AT_ONCE,
         )
 
