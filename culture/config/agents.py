@@ -21,6 +21,8 @@ from culture.names import (
     nick_prefix,
 )
 
+# In front of the name of an account, or a mask of such names.
+ACCOUNT_PREFIX: Final = "account:"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _USER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -68,6 +70,12 @@ def _check_command(command: tuple[str, ...]) -> str | None:
 
 def _check_variable(name: str) -> str | None:
     return None if not name or _VARIABLE.fullmatch(name) else f"'{name}' is not the name of a variable"
+
+
+def _check_person(text: str) -> str | None:
+    if text.startswith(ACCOUNT_PREFIX) and len(text) > len(ACCOUNT_PREFIX):
+        return None
+    return f"'{text}' is not account:NAME; a nick does not prove who somebody is"
 
 
 def _check_unique(agents: tuple["AgentConfig", ...]) -> str | None:
@@ -161,6 +169,9 @@ class AgentsConfig:
     server: ServerConfig = field(default_factory=ServerConfig)
     turns: TurnsConfig = field(default_factory=TurnsConfig)
     webhooks: WebhooksConfig = field(default_factory=WebhooksConfig)
+    # Accounts whose owners are people and decide for agents: `account:` and a mask. A Culture server tells
+    # who is a person without it; on other servers this is the only way.
+    people: tuple[str, ...] = checked(each(_check_person), default=())
     buffer_size: int = checked(at_least(1), default=500)
     agents: tuple[AgentConfig, ...] = checked(_check_unique, default=())
 

@@ -2,7 +2,14 @@
 
 import pytest
 
-from culture.agent.inbox.attention import Attention, Concern, attention_of, concern_of
+from culture.agent.inbox.attention import (
+    Attention,
+    Concern,
+    attention_of,
+    concern_of,
+    is_from_agent,
+    is_person,
+)
 from culture.client.events import Said
 from culture.config.agents import AgentConfig
 
@@ -141,3 +148,40 @@ def test_who_may_start_a_turn(allow_from, line, is_allowed):
     )
 
     assert (concern is not None) == is_allowed
+
+
+PERSON, AGENT = {"agentirc.dev/sender": "person"}, {"agentirc.dev/sender": "agent"}
+
+
+@pytest.mark.parametrize(
+    ("tags", "people", "is_one"),
+    [
+        (PERSON, (), True),
+        # Nothing is proved by a nick, by an account that nobody named, or by what is missing.
+        ({}, ("account:*",), False),
+        ({"account": "ori"}, (), False),
+        ({"account": "ori"}, ("account:ori",), True),
+        ({"account": "ori"}, ("account:o*",), True),
+        # Accounts of other hosts need to be named with their host.
+        ({"account": "ori@thor"}, ("account:ori", "account:*"), False),
+        ({"account": "ori@thor"}, ("account:ori@thor",), True),
+        # Only servers can set the tag; clients can send this one.
+        ({"+agentirc.dev/sender": "person"}, (), False),
+        ({"agentirc.dev/sender": "person@thor"}, (), False),
+        ({"agentirc.dev/sender": ""}, (), False),
+        # An agent is never a person, whatever else is true of it.
+        (AGENT, (), False),
+        ({**AGENT, "account": "spark-claude"}, ("account:*",), False),
+        ({"bot": "", "account": "ori"}, ("account:ori",), False),
+        ({**PERSON, "bot": ""}, (), False),
+    ],
+)
+def test_a_person_is_who_was_proved_to_be_one(tags, people, is_one):
+    assert is_person(said("yes", tags=tags), people) is is_one
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_one"), [({"bot": ""}, True), (AGENT, True), (PERSON, False), ({}, False)]
+)
+def test_an_agent_is_known_by_its_server_or_says_so(tags, is_one):
+    assert is_from_agent(said("yes", tags=tags)) is is_one

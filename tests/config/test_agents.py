@@ -38,6 +38,8 @@ def problem(text: str) -> str:
         ("turns: {stall_timeout_s: 0}", "must be at least 1, is 0"),
         ("turns: {crashes: 0}", "must be at least 1, is 0"),
         ("turns: {patience: 1}", "unknown key 'patience'"),
+        ("people: [spark-ori]", "'spark-ori' is not account:NAME; a nick does not prove who somebody is"),
+        ("people: ['account:']", "'account:' is not account:NAME"),
         ("server: {tls_ca: ca.pem}", "'ca.pem' is not an absolute path"),
         ("server: {host: 'unix:/run/culture/ircd.sock', tls: true}", "'tls' is for other machines"),
     ],

@@ -9,6 +9,7 @@ from culture.client.events import Said
 from culture.config.agents import AgentConfig
 from culture.names import Folded, fold
 from culture.protocol.accounts import is_account_match
+from culture.protocol.authority.senders import SENDER_TAG, SenderKind
 from culture.protocol.ctcp import is_request
 from culture.protocol.masks import is_match
 from culture.protocol.mentions import find_mentions
@@ -42,12 +43,15 @@ class Attention:
     names: Mapping[Folded, Concern] = field(default_factory=lambda: {fold(EVERYONE): Concern.GROUP})
     # Whether agents that are no operators of the channel may call a group, too.
     groups_from: Literal["people", "everyone"] = "people"
+    # Accounts that are people's, in addition to those whom the server calls people.
+    people: tuple[str, ...] = ()
 
 
-def attention_of(config: AgentConfig) -> Attention:
+def attention_of(config: AgentConfig, people: tuple[str, ...] = ()) -> Attention:
+    """Return what the agent of this configuration listens to. `people` is that key of agents.yaml."""
     groups = {fold(name): Concern.GROUP for name in (EVERYONE, *config.tags)}
     own = {fold(name): Concern.NAME for name in config.wake_on}
-    return Attention(config.allow_from, groups | own, config.groups_from)
+    return Attention(config.allow_from, groups | own, config.groups_from, people)
 
 
 def concern_of(
@@ -93,7 +97,23 @@ def is_answerable(said: Said, own_nick: str) -> bool:
 
 
 def is_from_agent(said: Said) -> bool:
-    return _BOT in said.tags
+    """Return whether the sender is an agent: the server knows it, or the sender says so (mode B)."""
+    return _BOT in said.tags or said.tags.get(SENDER_TAG) == SenderKind.AGENT
+
+
+def is_person(said: Said, people: Iterable[str] = ()) -> bool:
+    """Return whether it is proved that the sender is a person, who may decide for agents.
+
+    Our server says so by a tag that only servers can set. On other servers the account of the sender (IRCv3
+    account-tag) has to match one of `people`. A nick proves nothing, and neither does a missing `bot` tag.
+    """
+    if is_from_agent(said):
+        return False
+    if said.tags.get(SENDER_TAG) == SenderKind.PERSON:
+        return True
+    account = said.tags.get(_ACCOUNT, "")
+    masks = (each.removeprefix(_OF_ACCOUNT) for each in people if each.startswith(_OF_ACCOUNT))
+    return bool(account) and any(is_account_match(mask, account) for mask in masks)
 
 
 def replied_msgids(said: Said) -> set[str]:
