@@ -133,7 +133,7 @@ def whole(request: ModelRequest, reply: Reply, new_id: NewId) -> Json:
     return _message(request, new_id) | {
         "content": [_block(part, new_id) for part in content],
         "stop_reason": _stop_reason(content),
-        "usage": _usage(request, output_tokens(content)),
+        "usage": _usage(request, output_tokens(request, content)),
     }
 
 
@@ -157,7 +157,7 @@ def stream(request: ModelRequest, reply: Reply, new_id: NewId) -> Iterator[bytes
                 return
     yield from blocks.end_text()
     content = content_of(reply)
-    usage = {"output_tokens": output_tokens(content)}
+    usage = {"output_tokens": output_tokens(request, content)}
     delta = {"stop_reason": _stop_reason(content), "stop_sequence": None}
     yield _event("message_delta", delta=delta, usage=usage)
     yield _event("message_stop")
@@ -239,9 +239,10 @@ def _block(part: Content, new_id: NewId) -> Json:
 
 def _usage(request: ModelRequest, output_tokens: int) -> Json:
     return {
-        "input_tokens": request.input_tokens,
+        # The API counts apart what it read from its cache.
+        "input_tokens": request.input_tokens - request.cached_tokens,
         "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
+        "cache_read_input_tokens": request.cached_tokens,
         "output_tokens": output_tokens,
     }
 

@@ -138,10 +138,10 @@ def _finish_reason(content: list[Content]) -> str:
 
 
 def _usage(request: ModelRequest, content: list[Content]) -> Json:
-    given, made = request.input_tokens, output_tokens(content)
+    given, made = request.input_tokens, output_tokens(request, content)
     return {
         "prompt_tokens": given,
         "completion_tokens": made,
         "total_tokens": given + made,
-        "prompt_tokens_details": {"cached_tokens": 0},
+        "prompt_tokens_details": {"cached_tokens": request.cached_tokens},
     }

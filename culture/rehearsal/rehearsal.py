@@ -1,11 +1,20 @@
 """The scripted model itself: which rule answers a conversation, and what it answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from culture.rehearsal.conversation import ModelConversation, ToolOutput
 from culture.rehearsal.reply import Delay, Drop, Fail, Reply, ReplyStep, ReplyText, Stall, ToolCall
-from culture.rehearsal.script import ANY_TOOL, LINES, OUTPUT, Script, ScriptRule, ScriptStep, compile_pattern
+from culture.rehearsal.script import (
+    ANY_TOOL,
+    LINES,
+    OUTPUT,
+    Script,
+    ScriptRule,
+    ScriptStep,
+    ScriptUsage,
+    compile_pattern,
+)
 from culture.rehearsal.template import COMMAND, fill, fill_input, fill_words
 
 NO_RULE = "(rehearsal: no rule of the script answers this)"
@@ -13,9 +22,13 @@ NO_RULE = "(rehearsal: no rule of the script answers this)"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """What the model replies, with the token counts and the HTTP headers that the rule asks for."""
+
     # The name of the rule, or nothing when none fits.
     rule: str | None
     reply: Reply
+    usage: ScriptUsage = field(default_factory=ScriptUsage)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Rehearsal:
@@ -31,7 +44,8 @@ class Rehearsal:
             return Answer(None, (ReplyText(NO_RULE),))
         self._used[index] += 1
         rule = self._rules[index]
-        return Answer(rule.name or f"rule {index + 1}", reply_of(rule, conversation))
+        name, reply = rule.name or f"rule {index + 1}", reply_of(rule, conversation)
+        return Answer(name, reply, rule.usage, rule.headers)
 
 
 def find_rule(

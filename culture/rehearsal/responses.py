@@ -181,10 +181,10 @@ def _response(request: ModelRequest, new_id: NewId) -> Json:
 
 
 def _completed(request: ModelRequest, content: list[Content], output: list[Json]) -> Json:
-    given, made = request.input_tokens, output_tokens(content)
+    given, made = request.input_tokens, output_tokens(request, content)
     usage = {
         "input_tokens": given,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens_details": {"cached_tokens": request.cached_tokens},
         "output_tokens": made,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": given + made,

@@ -21,6 +21,9 @@ DEFAULT = Path(__file__).with_name("default.yaml")
 ANY_TOOL = "any"
 # What a rule with `after_tool` may fill in besides the groups of its prompt.
 OUTPUT, LINES = "output", "lines"
+# RFC 9110, section 5.6.2.
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OWN_HEADERS = ("content-type", "content-length", "transfer-encoding", "connection")
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
@@ -42,6 +45,21 @@ def _check_status(status: int) -> str | None:
 
 def _check_delay(delay_s: float | None) -> str | None:
     return None if delay_s is None or delay_s >= 0 else f"must not be negative, is {delay_s}"
+
+
+def _check_count(count: int | None) -> str | None:
+    return None if count is None or count >= 0 else f"must not be negative, is {count}"
+
+
+def _check_headers(headers: dict[str, str]) -> str | None:
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            return f"'{name}' is not the name of an HTTP header"
+        if not value.isprintable() or not value.isascii():
+            return f"the value of '{name}' must be one line of ASCII text"
+        if name.lower() in _OWN_HEADERS:
+            return f"'{name}' is set by the server itself"
+    return None
 
 
 def _check_json(data: dict[str, Any]) -> str | None:
@@ -73,6 +91,20 @@ class ErrorStep:
     # Empty: the one that belongs to the status.
     type: str = ""
     message: str = "the script says so"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptUsage:
+    """The token counts that a reply reports. What is not given is estimated from the sizes of the texts."""
+
+    # All input tokens, including the cached ones.
+    input_tokens: int | None = checked(_check_count, default=None)
+    cached_tokens: int = checked(at_least(0), default=0)
+    output_tokens: int | None = checked(_check_count, default=None)
+
+    def __post_init__(self) -> None:
+        if self.cached_tokens > (self.input_tokens or 0):
+            raise ValueError("'cached_tokens' is more than 'input_tokens', of which it is a part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +151,10 @@ class ScriptRule:
     after_failure: bool = False
     # How often the rule may answer; 0: always.
     times: int = checked(at_least(0), default=0)
+    # The token counts that the reply reports, so that budgets can be rehearsed.
+    usage: ScriptUsage = field(default_factory=ScriptUsage)
+    # Headers of the HTTP response, also of an error, so that quotas can be rehearsed.
+    headers: dict[str, str] = field(default_factory=dict, metadata={CHECK: _check_headers})
 
     def __post_init__(self) -> None:
         if (self.after_command or self.after_failure) and not self.after_tool:

@@ -5,8 +5,8 @@ import contextlib
 import socket
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 from aiohttp import web
@@ -14,7 +14,7 @@ from aiohttp import web
 from culture.rehearsal import anthropic, completions, responses
 from culture.rehearsal.rehearsal import Answer, Rehearsal
 from culture.rehearsal.reply import Content, Delay, Drop, Fail, Reply, ReplyText, Stall, ToolCall, content_of
-from culture.rehearsal.script import Script
+from culture.rehearsal.script import Script, ScriptUsage
 from culture.rehearsal.shell import in_own_words
 from culture.rehearsal.wire import BadRequest, Json, ModelRequest, NewId, WireFormat
 
@@ -127,57 +127,60 @@ class RehearsalServer:
         self._stopping.set()
 
     def _answering(self, wire: WireFormat) -> Handler:
-        async def answer(http: web.Request) -> web.StreamResponse:
+        async def respond(http: web.Request) -> web.StreamResponse:
             try:
                 request = wire.read(await http.read())
             except BadRequest as error:
                 return _refusal(wire, Fail(400, str(error)))
             perform = self._stream if request.is_streamed else self._whole
             try:
-                return await perform(http, wire, request, self._decide(request))
+                return await perform(http, wire, *self._decide(request))
             except (_ConnectionDropped, ConnectionResetError):
                 # On a closed connection the server takes any response as one that nobody waits for.
                 if http.transport is not None:
                     http.transport.close()
                 return web.StreamResponse()
 
-        return answer
+        return respond
 
-    def _decide(self, request: ModelRequest) -> Reply:
+    def _decide(self, request: ModelRequest) -> tuple[ModelRequest, Answer]:
+        """Return what to answer, and the request with the token counts that the answer reports."""
         if request.aside is not None:
             answer = Answer(None, request.aside)
         else:
             answer = self._rehearsal.answer(request.conversation)
+        request = _counted(request, answer.usage)
         asked = ReceivedRequest(request, answer)
         self.asked.append(asked)
         self._on_asked(asked)
-        return in_own_words(answer.reply, request.conversation.tools)
+        return request, replace(answer, reply=in_own_words(answer.reply, request.conversation.tools))
 
     async def _whole(
-        self, http: web.Request, wire: WireFormat, request: ModelRequest, reply: Reply
+        self, http: web.Request, wire: WireFormat, request: ModelRequest, answer: Answer
     ) -> web.StreamResponse:
-        for step in reply:
+        for step in answer.reply:
             match step:
                 case ReplyText() | ToolCall():
                     pass
                 case Fail():
-                    return _refusal(wire, step)
+                    return _refusal(wire, step, answer.headers)
                 case Delay() | Drop() | Stall():
                     await self._carry_out(http, step)
-        return web.json_response(wire.whole(request, reply, self._new_id))
+        whole = wire.whole(request, answer.reply, self._new_id)
+        return web.json_response(whole, headers=answer.headers)
 
     async def _stream(
-        self, http: web.Request, wire: WireFormat, request: ModelRequest, reply: Reply
+        self, http: web.Request, wire: WireFormat, request: ModelRequest, answer: Answer
     ) -> web.StreamResponse:
+        reply: Reply = answer.reply
         # An error before any content is a plain response: nothing has been sent yet.
         while reply and isinstance(reply[0], Delay):
             await self._carry_out(http, reply[0])
             reply = reply[1:]
         if reply and isinstance(reply[0], Fail):
-            return _refusal(wire, reply[0])
-        response = web.StreamResponse(
-            headers={"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
-        )
+            return _refusal(wire, reply[0], answer.headers)
+        own = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
+        response = web.StreamResponse(headers={**own, **answer.headers})
         await response.prepare(http)
         for part in wire.stream(request, reply, self._new_id):
             if isinstance(part, bytes):
@@ -229,5 +232,12 @@ class RehearsalServer:
         return _refusal(anthropic, Fail(404, f"the rehearsal model has no {http.method} {http.path}"))
 
 
-def _refusal(wire: WireFormat, fail: Fail) -> web.Response:
-    return web.json_response(wire.failure(fail), status=fail.status)
+def _refusal(wire: WireFormat, fail: Fail, headers: Mapping[str, str] | None = None) -> web.Response:
+    return web.json_response(wire.failure(fail), status=fail.status, headers=headers)
+
+
+def _counted(request: ModelRequest, usage: ScriptUsage) -> ModelRequest:
+    """Return the request with the token counts of the script, where it has some."""
+    given = request.input_tokens if usage.input_tokens is None else usage.input_tokens
+    cached, made = usage.cached_tokens, usage.output_tokens
+    return replace(request, input_tokens=given, cached_tokens=cached, output_tokens=made)

@@ -21,10 +21,17 @@ class BadRequest(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
+    """A request for a reply, and the token counts that its reply reports."""
+
     conversation: ModelConversation
     is_streamed: bool
+    # What the reply reports as its input: an estimate by size, unless the script says otherwise.
     input_tokens: int
     body: Mapping[str, Any]
+    # How many of the input tokens the reply reports as read from the cache.
+    cached_tokens: int = 0
+    # What the reply reports as its output; None: an estimate by size.
+    output_tokens: int | None = None
     # Set for what a CLI asks on the side (a title, a probe): answered so, whatever the script says.
     aside: Reply | None = None
 
@@ -69,6 +76,9 @@ def tokens(size_bytes: int) -> int:
     return max(1, size_bytes // 4)
 
 
-def output_tokens(content: Iterable[Content]) -> int:
+def output_tokens(request: ModelRequest, content: Iterable[Content]) -> int:
+    """Return the output tokens that the reply with this content reports."""
+    if request.output_tokens is not None:
+        return request.output_tokens
     sizes = (len(p.text.encode()) if isinstance(p, ReplyText) else len(json.dumps(p.input)) for p in content)
     return tokens(sum(sizes))
