@@ -119,6 +119,10 @@ class Result:
     context: float | None = None
     # Whether a prompt started the turn; false if the backend began it by itself.
     asked: bool = True
+    # Whether the turn ended because SessionSpec.max_budget_usd was spent.
+    is_over_budget: bool = False
+    # The tool call that waits for an answer: its judge raised DeferCall. `answer_deferred` goes on with it.
+    deferred: ToolUse | None = None
 
     @property
     def failed(self) -> bool:
@@ -227,12 +231,23 @@ class AgentRunnerBase(ABC):
     async def clear(self) -> None:
         """Queue, in order with the prompts, a request to clear the context. `session_id` may change."""
 
-    async def ask_aside(self, prompt: str) -> SideAnswer:
+    async def ask_aside(self, prompt: str, *, background: str = "") -> SideAnswer:
         """Answer a prompt from what the session knows, without tools and without disturbing a running turn.
 
-        Raises UnavailableError if the backend cannot do this.
+        A backend that can fork its session ignores `background`. Any other one answers in a new session, and
+        knows only this text there: a summary of the task and of what happened so far.
+
+        Raises CultureError if there is no answer, and UnavailableError if the backend can never do this.
         """
         raise UnavailableError("this backend cannot answer beside its turn")
+
+    async def answer_deferred(self, call_id: str, *, allowed: bool, reason: str = "") -> None:
+        """Answer a deferred tool call and continue its turn, which ends with one more asked Result.
+
+        The call runs at most once, also if the backend dies meanwhile. `reason` is for the model to read.
+        Raises UnavailableError if no such call is deferred; then the answer has to be sent as a prompt.
+        """
+        raise UnavailableError(f"the tool call '{call_id}' is not deferred")
 
     @abstractmethod
     def is_running(self) -> bool:
@@ -285,9 +300,22 @@ class PermissionRequest:
     # The shell command, if the tool is a shell; otherwise empty.
     command: str
     input: Mapping[str, Any]
+    # The id of the ToolUse, if the backend tells it.
+    id: str = ""
+    # Whether the judge may raise DeferCall.
+    can_defer: bool = False
 
 
-# Returns whether the call is allowed and, if not, the reason that the model reads.
+class DeferCall(Exception):
+    """Raised by a judge that has no answer yet: the backend keeps the call on disk and ends the turn.
+
+    The turn ends with Result.deferred. A session that is resumed later defers the same call again and reports
+    that in a Result with `asked` false. A prompt that is sent meanwhile drops the call.
+    """
+
+
+# Returns whether the call is allowed and, if not, the reason that the model reads. The backend waits for it
+# without a time limit.
 Judge = Callable[[PermissionRequest], Awaitable[tuple[bool, str]]]
 
 
@@ -312,5 +340,10 @@ class SessionSpec:
     command: tuple[str, ...] = ()
     # Tools that the daemon offers to the model, if the backend supports tools in the same process.
     tools: tuple[Tool, ...] = ()
+    # With a judge: whether the model is offered only a shell and the daemon's tools; otherwise, it has all
+    # tools of the backend. In both cases the judge decides on each call.
+    is_locked: bool = True
+    # A directory that outlives the daemon, for deferred calls and their answers; None: no call is deferred.
+    deferrals: Path | None = None
     # What the backend may spend until it is started again, if it can limit that itself; None: no limit.
     max_budget_usd: float | None = None

@@ -10,6 +10,7 @@ import yaml
 
 from culture.config.address import Address, TcpAddress, check_address, parse_address
 from culture.config.rules import absolute_path, at_least, checked, credential_name, each
+from culture.config.thinking import ThinkingLevel
 from culture.config.webhooks import WebhooksConfig
 from culture.errors import ConfigError, NoInputError, Problem
 from culture.names import (
@@ -125,7 +126,7 @@ class AgentConfig:
     channels: tuple[str, ...] = checked(each(_check_channel), default=("#general",))
     # Empty: what the backend takes by itself.
     model: str = ""
-    thinking: Literal["off", "low", "medium", "high", "max"] = "medium"
+    thinking: ThinkingLevel = "medium"
     # bypass: the unit's sandbox is the only bound. deny: the irc skill and nothing else.
     permission_mode: Literal["bypass", "deny"] = "bypass"
     # The name of the credential that holds the backend's key; empty: the backend's own login.

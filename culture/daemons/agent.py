@@ -33,6 +33,7 @@ from culture.client.connection import tls_of
 from culture.commandline import Parser, daemon_parser
 from culture.config import loader, paths
 from culture.config.agents import AgentConfig, AgentsConfig, find_agent
+from culture.config.thinking import effort_of
 from culture.errors import ConfigError, Problem, UnavailableError
 from culture.net.listen.listeners import FOR_THE_OWNER, listening
 from culture.rehearsal.environment import REHEARSING
@@ -156,7 +157,7 @@ def _session_spec(agent: AgentConfig, server: str, listener: Path, proof: str) -
         env={**own, **shell},
         secret_variables=secrets,
         model=agent.model,
-        thinking=agent.thinking,
+        thinking=effort_of(agent.thinking),
         judge=None if agent.permission_mode == "bypass" else only_irc(TOOLS),
         command=agent.acp_command if agent.agent == "acp" else agent.command,
     )

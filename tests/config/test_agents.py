@@ -4,6 +4,7 @@ import pytest
 
 from culture.config.agents import AgentsConfig
 from culture.config.loader import parse
+from culture.config.thinking import effort_of
 from culture.errors import ConfigError
 from culture.names import agent_user
 
@@ -58,3 +59,9 @@ def test_the_longest_nick_has_a_user_that_linux_allows():
     config = parse("agents: [{nick: spark-12345678901234567}]", AgentsConfig, where="agents.yaml")
 
     assert len(agent_user(config.agents[0].nick)) == 31
+
+
+def test_ultrathink_is_another_word_for_the_highest_effort():
+    config = parse("agents: [{nick: spark-claude, thinking: ultrathink}]", AgentsConfig, where="agents.yaml")
+
+    assert effort_of(config.agents[0].thinking) == "max"

@@ -50,9 +50,9 @@ async def test_the_formats_of_openai_report_the_same_tokens(play, path, given, n
 
 
 async def test_what_the_script_does_not_say_is_estimated(play):
-    async with play("rules: [{answer: [{text: done}], usage: {output_tokens: 7}}]") as stage:
-        async with stage.ask("hi") as got:
-            usage = (await got.json())["usage"]
+    script = "rules: [{answer: [{text: done}], usage: {output_tokens: 7}}]"
+    async with play(script) as stage, stage.ask("hi") as got:
+        usage = (await got.json())["usage"]
 
     assert usage["output_tokens"] == 7
     assert 0 < usage["input_tokens"] < 1000

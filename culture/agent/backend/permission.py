@@ -8,7 +8,7 @@ import logging
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from culture.agent.contract import Judge, PermissionRequest
+from culture.agent.contract import DeferCall, Judge, PermissionRequest
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +37,10 @@ async def decide(judge: Judge | None, request: PermissionRequest) -> tuple[bool,
         return True, ""
     try:
         return await judge(request)
+    except DeferCall:
+        if request.can_defer:
+            raise
+        return False, "not allowed: nobody has answered, and the call cannot wait"
     except Exception:
         log.exception("could not judge a call of %s, which is refused", request.tool)
         return False, "not allowed: nobody could judge it"
