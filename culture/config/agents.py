@@ -79,7 +79,7 @@ def _check_person(text: str) -> str | None:
     return f"'{text}' is not account:NAME; a nick does not prove who somebody is"
 
 
-def _check_unique(agents: tuple["AgentConfig", ...]) -> str | None:
+def check_unique_nicks(agents: tuple["AgentConfig", ...]) -> str | None:
     nicks = [agent.nick.lower() for agent in agents]
     twice = next((nick for nick in nicks if nicks.count(nick) > 1), None)
     return f"nick '{twice}' stands twice" if twice else None
@@ -174,7 +174,7 @@ class AgentsConfig:
     # who is a person without it; on other servers this is the only way.
     people: tuple[str, ...] = checked(each(_check_person), default=())
     buffer_size: int = checked(at_least(1), default=500)
-    agents: tuple[AgentConfig, ...] = checked(_check_unique, default=())
+    agents: tuple[AgentConfig, ...] = checked(check_unique_nicks, default=())
 
 
 class AgentUser(NamedTuple):

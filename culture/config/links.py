@@ -39,7 +39,7 @@ def _check_secret(name: str) -> str | None:
     return credential_name(name) if name else "is empty: links need a secret"
 
 
-def _check_link_address(text: str) -> str | None:
+def check_link_address(text: str) -> str | None:
     if not text:
         return None
     wrong = check_endpoint(text)
@@ -80,7 +80,7 @@ class LinkConfig:
     name: str = checked(lambda name: None if is_host(name) else f"'{name}' is not a host name")
     secret_credential: str = checked(_check_secret)
     # Empty: it comes to us.
-    address: str = checked(_check_link_address, default="")
+    address: str = checked(check_link_address, default="")
     # Whether the connection is made by itself, and again whenever it is lost.
     autoconnect: bool = True
     # The certificate that it has to show, or who signed it. Neither: an authority that this machine knows.

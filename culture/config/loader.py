@@ -11,8 +11,9 @@ import dataclasses
 import re
 import types
 import typing
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import yaml
 
@@ -26,9 +27,26 @@ MOST: Final = 10**10
 _NO_TEXT: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
+class FieldProblem(NamedTuple):
+    """A problem of a model that is valid key by key, at a key such as `("links", 2, "hosts")`."""
+
+    path: tuple[str | int, ...]
+    what: str
+    hint: str | None = None
+
+
+# Changes the nodes of a document before they are read. Nodes keep their lines wherever they are put.
+Prepare = Callable[[yaml.Node], yaml.Node]
+
+
 def load(path: Path, model: type[Model]) -> Model:
+    return parse(read_text(path), model, where=str(path))
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a configuration file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NoInputError(f"'{path}' is not there", hint=f"touch {path} for the defaults") from None
     except UnicodeDecodeError as error:
@@ -37,17 +55,47 @@ def load(path: Path, model: type[Model]) -> Model:
         raise NotAllowedError(f"'{path}' may not be read", hint=f"ls -l {path}") from None
     except OSError as error:
         raise NoInputError(f"cannot read '{path}': {error.strerror}") from None
-    return parse(text, model, where=str(path))
 
 
-def parse(text: str, model: type[Model], *, where: str) -> Model:
-    """The model that the text describes. An empty text gives all defaults."""
+def parse(
+    text: str,
+    model: type[Model],
+    *,
+    where: str,
+    prepare: Prepare | None = None,
+    check: Callable[[Model], Iterable[FieldProblem]] | None = None,
+) -> Model:
+    """The model that the text describes. An empty text gives all defaults.
+
+    `check` finds problems between several parts of a model whose parts are all valid.
+    """
     node = _compose(text, where)
+    if node is not None and prepare is not None:
+        node = prepare(node)
     reader = _Reader(where)
     value = reader.read_model(node, model, "") if node is not None else reader.defaults(model)
+    if not reader.problems and check is not None:
+        for found in check(typing.cast(Model, value)):
+            reader.problem(_node_at(node, found.path), found.what, found.hint)
     if reader.problems:
         raise ConfigError(reader.problems)
     return typing.cast(Model, value)
+
+
+def _node_at(node: yaml.Node | None, path: tuple[str | int, ...]) -> yaml.Node | None:
+    """Return the node at a path, or the nearest one above it if the document does not have the key."""
+    for step in path:
+        match node:
+            case yaml.MappingNode():
+                found = [value for key, value in node.value if key.value == step]
+            case yaml.SequenceNode() if isinstance(step, int):
+                found = node.value[step : step + 1]
+            case _:
+                found = []
+        if not found:
+            break
+        node = found[0]
+    return node
 
 
 def _compose(text: str, where: str) -> yaml.Node | None:

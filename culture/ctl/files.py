@@ -3,12 +3,32 @@
 import os
 from pathlib import Path
 
+from culture.errors import NotAllowedError, UnavailableError
+
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file by rename."""
     temporary = path.with_name(f".{path.name}.part")
     temporary.write_bytes(data)
     temporary.replace(path)
+
+
+def below(root: Path, path: Path) -> Path:
+    """Return an absolute path as it is below another root directory."""
+    return root / path.relative_to("/")
+
+
+def write_below(root: Path, path: Path, text: str) -> Path:
+    """Write a file below a root directory, and return where it is. Report errors for people."""
+    file = below(root, path)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, text.encode())
+    except PermissionError as error:
+        raise NotAllowedError(f"cannot write '{error.filename}': {error.strerror}", hint="sudo !!") from None
+    except OSError as error:
+        raise UnavailableError(f"cannot write '{error.filename or file}': {error.strerror}") from None
+    return file
 
 
 def write_secret(path: Path, data: bytes) -> None:

@@ -31,6 +31,7 @@ class Verb(NamedTuple):
 VERBS = {
     "accounts": Verb("Add, change, list or remove accounts of the server", "verbs.server.accounts"),
     "backends": Verb("List agent programs and how to install them", "verbs.host.backends"),
+    "check": Verb("Report every mistake in the fleet file", "verbs.fleet.check"),
     "failed": Verb("Tell an agent's channels that its service failed", "verbs.agents.announce_failure"),
     "history": Verb("Check, repair, back up, restore or export history", "verbs.server.history"),
     "list-agents": Verb("List agents and their state", "verbs.agents.list_agents"),
@@ -40,6 +41,7 @@ VERBS = {
     "pause": Verb("Stop an agent from starting new turns", "verbs.agents.pause"),
     "prune": Verb("Delete history beyond the limits in ircd.yaml", "verbs.server.prune"),
     "queue": Verb("List the messages to an agent and their state", "verbs.agents.queue"),
+    "render": Verb("Show or write the files of each host of the fleet", "verbs.fleet.render"),
     "resume": Verb("Let a paused agent start turns again", "verbs.agents.resume"),
     "skills": Verb("Install the irc skill for your coding sessions", "verbs.host.skills"),
     "status": Verb("Show the status of this host or of one agent", "verbs.agents.status"),

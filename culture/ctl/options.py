@@ -47,3 +47,19 @@ def _add_config(parser: argparse.ArgumentParser, name: str) -> None:
 def add_nick(parser: argparse.ArgumentParser) -> None:
     """Add the nick of an agent as a positional argument."""
     parser.add_argument("nick", metavar="NICK", help="Nick of the agent")
+
+
+def add_fleet(parser: argparse.ArgumentParser) -> None:
+    """Add --fleet."""
+    # Imported here, because most verbs do not have this option.
+    from pathlib import Path
+
+    where = (
+        "Read this file instead of ./fleet.yaml (if it exists) or /etc/culture/fleet.yaml; -: standard input"
+    )
+    parser.add_argument("--fleet", type=Path, metavar="FILE", help=where)
+
+
+def add_host(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add --host."""
+    parser.add_argument("--host", metavar="HOST", help=what)

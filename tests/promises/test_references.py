@@ -12,6 +12,7 @@ import pytest
 
 from culture import __version__
 from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig, TurnsConfig
+from culture.config.fleet.model import DefaultsConfig, FleetConfig, FleetLinkConfig, HostConfig
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
 from culture.config.links import LinkConfig, MeshConfig
 from culture.config.skills import BUILT_IN, HistoryConfig, LoggerConfig
@@ -176,6 +177,7 @@ def man_terms(page: str) -> set[str]:
                 Tls,
             ],
         ),
+        ("culture-fleet.yaml.5.rst", [FleetConfig, DefaultsConfig, FleetLinkConfig, HostConfig]),
         ("culture-agents.yaml.5.rst", [AgentsConfig, ServerConfig, TurnsConfig, WebhooksConfig, AgentConfig]),
     ],
 )
