@@ -17,30 +17,30 @@ from culture.agent.inbox.attention import attention_of
 from culture.agent.inbox.buffers import Buffers
 from culture.agent.inbox.inbox import Inbox
 from culture.agent.inbox.saved_location import SavedLocation
+from culture.agent.operations import AgentOperations
 from culture.agent.reporting import status
-from culture.agent.reporting.alerts import Alert, AlertKind
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.notices import Notices
 from culture.agent.reporting.transcript import Transcriber
 from culture.agent.reporting.webhooks import Webhooks
 from culture.agent.tools.commands import run_command
 from culture.agent.tools.ipc import IpcServer
+from culture.agent.tools.pending_questions import PendingQuestions
 from culture.agent.tools.sender import Sender
 from culture.agent.tools.toolset import Toolset
 from culture.agent.tools.whispers import Whispers
 from culture.agent.turns.backend_reports import BackendReports
+from culture.agent.turns.final_text import post_final_text
 from culture.agent.turns.gate import Gate, OpenGate
 from culture.agent.turns.turn_loop import TurnLoop
 from culture.agent.turns.turns import Turns
-from culture.client.client import Client, Sent
+from culture.client.client import Client
 from culture.client.events import Echoed, Event, Joined, Left, Refused, Registered, Renamed, Said
 from culture.config.address import Address
 from culture.config.agents import AgentConfig, TurnsConfig
 from culture.config.webhooks import WebhooksConfig
 from culture.errors import CultureError
-from culture.store import disk
 from culture.store.agent.file import AgentFile
-from culture.store.agent.queue import QueueState
 from culture.store.agent.spending import today
 
 # How long to wait for the IRC server before reporting READY=1 without it. The boot and `systemctl start` wait
@@ -100,7 +100,7 @@ class AgentDaemon:
             on_message=self._backend_reported,
             on_started=self._backend_started,
             on_crash=self._backend_crashed,
-            on_paused=self._paused,
+            on_paused=lambda why: self.operations.announce_pause(why),
         )
         self._turn_loop = TurnLoop(
             file,
@@ -110,7 +110,7 @@ class AgentDaemon:
             gate or OpenGate(),
             self._journal,
             self._notices.alert,
-            self,
+            lambda turn: post_final_text(self._sender, turn),
             transcriber,
             clock=time.monotonic,
             wall_clock=time.time,
@@ -129,28 +129,49 @@ class AgentDaemon:
             on_change=self._report_status,
             on_error=self.stop,
         )
-        self._toolset = Toolset(
-            self._client,
-            buffers,
-            self,
-            self._location,
+        questions = PendingQuestions(
+            lambda: self._client.nick,
+            self._client.members,
             config.allow_from,
-            may_read_files=config.permission_mode != "deny",
             on_unread=lambda said: self._inbox.enqueue_if_relevant(said),
-            on_alert=self._notices.alert,
         )
         self._inbox = Inbox(
             self._client,
             file,
             buffers,
             attention_of(config),
-            self._toolset.questions,
+            questions,
             self._turn_loop,
             limits.expiry_s,
-            on_status_asked=lambda place: self._notices.say(place, self.status()),
+            on_status_asked=lambda place: self._notices.say(place, self.operations.status()),
             on_error=self.stop,
         )
         self._sender = Sender(self._client, self._inbox)
+        self.operations = AgentOperations(
+            self._client,
+            file,
+            self._location,
+            self._backend,
+            self._turns,
+            self._turn_loop,
+            self._reports,
+            self._sender,
+            self._notices,
+            questions,
+            backend_name=config.agent,
+            address=address,
+            on_change=self._report_status,
+        )
+        self._questions = questions
+        self._toolset = Toolset(
+            self._client,
+            buffers,
+            self.operations,
+            self._location,
+            questions,
+            may_read_files=config.permission_mode != "deny",
+            on_alert=self._notices.alert,
+        )
         self.whispers = Whispers()
         self._ipc_socket = ipc
         self._ipc = IpcServer(self.handle, self.whispers, proof=proof)
@@ -160,8 +181,6 @@ class AgentDaemon:
         self._ended: asyncio.Future[CultureError | None] = asyncio.get_running_loop().create_future()
         self._tasks: asyncio.TaskGroup | None = None
         self._is_started = False
-        # Why the agent is not on IRC; empty while it is.
-        self._absence = f"connecting to {address}"
 
     @property
     def is_alive(self) -> bool:
@@ -206,7 +225,7 @@ class AgentDaemon:
             self.stop(error)
 
     async def _work(self, on_ready: Callable[[], None], patience_s: float) -> None:
-        self._on_status(self.status())
+        self._on_status(self.operations.status())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
                 await self._registered.wait()
@@ -254,7 +273,7 @@ class AgentDaemon:
                 self._inbox.received(event)
             case Registered(nick, server):
                 self._journal.connected(server, self._client.address, nick)
-                self._absence = ""
+                self.operations.absence = ""
                 self._report_status()
                 self._inbox.connected()
                 assert self._tasks is not None
@@ -268,7 +287,7 @@ class AgentDaemon:
                 self._location.left(channel)
                 self._report_status()
             case Renamed(old, new):
-                self._toolset.questions.renamed(old, new)
+                self._questions.renamed(old, new)
             case Refused(_, about, text) if about in self._config.channels:
                 self._journal.not_in(about, text)
             case _:
@@ -288,8 +307,8 @@ class AgentDaemon:
     def _connection_lost(self, why: CultureError, wait_s: float) -> None:
         self._turn_loop.connection_lost()
         self._journal.connection_lost(self._client.address, why, wait_s)
-        self._absence = f"not connected: {why}; trying again in {wait_s:.0f} s"
-        self._on_status(self.status())
+        self.operations.absence = f"not connected: {why}; trying again in {wait_s:.0f} s"
+        self._on_status(self.operations.status())
 
     # Events from the backend
 
@@ -312,89 +331,12 @@ class AgentDaemon:
             self.stop(error)
         self._report_status()
 
-    def _paused(self, why: str) -> None:
-        hint = f"culturectl resume {self._config.nick}"
-        places = tuple(self._client.channels())
-        self._notices.alert(Alert(AlertKind.PAUSED, f"paused: {why}; hint: {hint}", places))
-        self._report_status()
-
     def _report_status(self) -> None:
         if self._is_started:
-            self._on_status(self.status())
+            self._on_status(self.operations.status())
 
     # Requests of the irc skill and of culturectl
 
     async def handle(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Run one request that came over the agent's socket or from one of its tools."""
         return await run_command(self._toolset, request)
-
-    async def say(self, target: str, text: str) -> Sent:
-        """Send a message as the agent and return when the server has accepted it."""
-        return await self._sender.say(target, text)
-
-    async def pose(self, target: str, text: str) -> Sent:
-        """Send a question of the agent, which does not count as an answer to a queued message."""
-        with self._turn_loop.asking(target):
-            return await self._sender.say(target, text)
-
-    def note(self, target: str, text: str) -> None:
-        """Send a NOTICE as the agent."""
-        self._sender.note(target, text)
-
-    def pause(self, why: str) -> None:
-        """Begin no more turns until `resume`, and tell the agent's channels why."""
-        is_new = why != self._backend.paused_because
-        self._backend.pause(why)
-        if is_new:
-            self._paused(why)
-
-    def resume(self) -> bool:
-        """Begin turns again and return whether the agent was paused."""
-        was_paused = self._backend.resume()
-        if was_paused:
-            self._notices.alert(Alert(AlertKind.RESUMED, "resumed", tuple(self._client.channels())))
-            self._turn_loop.wake()
-            self._report_status()
-        return was_paused
-
-    async def compact(self) -> None:
-        """Ask the backend to compact its context."""
-        await self._backend.compact()
-
-    async def clear(self) -> None:
-        """Ask the backend to clear its context."""
-        await self._backend.clear()
-
-    def status(self) -> str:
-        """Return one line that says what the agent is doing."""
-        return status.describe(
-            self._turns,
-            self._client.channels(),
-            str(self._client.address),
-            self._file.queue.count(QueueState.QUEUED),
-            absence=self._absence,
-            paused=self._backend.paused_because,
-            held_back=self._turn_loop.held_back.why if self._turn_loop.held_back else "",
-            backend_down=self._backend.down_because,
-            disk=disk.describe(self._file.directory) if disk.is_full(self._file.directory) else "",
-        )
-
-    def queue_rows(self) -> list[dict[str, Any]]:
-        """Return the open and the most recent finished messages of the queue."""
-        return status.queue_rows(self._file.queue)
-
-    def status_screen(self) -> dict[str, Any]:
-        """Return everything that `culturectl status` shows about the agent."""
-        return {
-            **self._toolset.whoami(),
-            "asks": self._toolset.questions.targets(),
-            "status": self.status(),
-            "backend": self._config.agent,
-            "running": self._backend.is_running,
-            "paused": self._backend.paused_because,
-            "turn": status.turn_row(self._turns.current, time.monotonic()),
-            "session": self._backend.session_id,
-            "context": self._reports.context,
-            **status.file_figures(self._file, today()),
-            "last_error": self._reports.last_error,
-        }

@@ -109,7 +109,9 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         asyncio.get_running_loop().add_signal_handler(number, daemon.stop)
     watchdog = asyncio.create_task(keep_alive(notifier, interval_s, lambda: daemon.is_alive))
     try:
-        await daemon.run(on_ready=lambda: notifier.ready(daemon.status()), on_stop=notifier.stopping)
+        await daemon.run(
+            on_ready=lambda: notifier.ready(daemon.operations.status()), on_stop=notifier.stopping
+        )
     finally:
         watchdog.cancel()
 

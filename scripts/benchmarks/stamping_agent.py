@@ -5,7 +5,7 @@ import socket
 import time
 
 from culture.agent.backends.table import BACKENDS
-from culture.agent.contract import AgentRunnerBase, Result, SessionSpec
+from culture.agent.contract import AgentRunnerBase, Effort, Result, SessionSpec
 from culture.daemons.agent import main
 
 # Where each prompt is told to: the name of a unix datagram socket.
@@ -28,7 +28,7 @@ class Stamps(AgentRunnerBase):
 
     async def clear(self) -> None: ...
 
-    async def send_prompt(self, text: str) -> None:
+    async def send_prompt(self, text: str, *, effort: Effort | None = None) -> None:
         # Of a clock that all processes share.
         self._socket.sendto(f"{time.perf_counter():.9f}".encode(), self._to)
         assert self.on_message is not None

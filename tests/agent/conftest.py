@@ -210,11 +210,11 @@ class Agent:
 
     def states(self) -> list[str]:
         """Of everything that was said to it."""
-        return [row["state"] for row in self.daemon.queue_rows()]
+        return [row["state"] for row in self.daemon.operations.queue_rows()]
 
     @property
     def channels(self) -> list[str]:
-        return self.daemon.status_screen()["channels"]
+        return self.daemon.operations.status_screen()["channels"]
 
     def is_present(self) -> bool:
         return self.is_ready and "#general" in self.channels

@@ -175,7 +175,7 @@ async def test_direct_messages_of_several_people_are_all_found(
     second = make_agent("spark-claude", passwords=Passwords(account=PASSWORD))
     async with second.running():
         await eventually(lambda: len(second.states()) == 4)
-        rows = second.daemon.queue_rows()
+        rows = second.daemon.operations.queue_rows()
         assert [row["said"] for row in rows] == sorted(row["said"] for row in rows)
         assert [row["text"] for row in rows if row["sender"] == "spark-bo"] == ["number 1", "number 3"]
 

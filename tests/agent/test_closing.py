@@ -27,7 +27,7 @@ async def test_what_the_model_wrote_last_is_said_where_it_was_asked(agent, ori, 
 
     assert (await ori.until("PRIVMSG")).endswith("PRIVMSG #general :It is nearly full.")
     await eventually(lambda: agent.states() == ["answered"])
-    assert "last answered in" in agent.daemon.status()
+    assert "last answered in" in agent.daemon.operations.status()
 
 
 async def test_all_of_it_is_in_the_transcript(agent, ori, home, eventually):
@@ -158,7 +158,7 @@ async def test_an_answer_that_cannot_be_said_is_not_called_answered(ircd, agent,
     await agent.runner.ends_turn()
 
     await eventually(lambda: agent.states() == ["expired"])
-    [row] = agent.daemon.queue_rows()
+    [row] = agent.daemon.operations.queue_rows()
     assert row["note"].startswith("the answer could not be sent: 'spark-bo': No such nick")
 
 

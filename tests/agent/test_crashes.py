@@ -73,24 +73,24 @@ async def test_three_crashes_pause_it_and_it_says_so_once(agent, ori, eventually
     await eventually(lambda: agent.states() == ["queued"])
     assert len(agent.runners) == 3
 
-    assert agent.daemon.resume()
+    assert agent.daemon.operations.resume()
     await eventually(lambda: agent.prompts == [f"{MENTION}are you there?"])
     assert (await ori.until("NOTICE #general")).endswith(":resumed")
-    assert not agent.daemon.resume()
+    assert not agent.daemon.operations.resume()
 
 
 async def test_a_paused_agent_is_paused_after_a_restart(make_agent, eventually):
     first = make_agent("spark-claude")
     async with first.running():
         await eventually(first.is_present)
-        first.daemon.pause("the disk is full")
+        first.daemon.operations.pause("the disk is full")
 
     second = make_agent("spark-claude")
     async with second.running():
         await eventually(second.is_present)
         assert second.statuses[-1] == "paused: the disk is full"
         assert second.runners == []
-        second.daemon.resume()
+        second.daemon.operations.resume()
         await eventually(lambda: second.runners and second.runner.is_up)
 
 
@@ -146,7 +146,7 @@ async def test_a_refused_key_is_told_once_and_not_tried_again(agent, ori, eventu
 
     told = await ori.until("NOTICE #general")
     assert re.search(r":spark-ori: turn \w{4} failed: the key was refused \(status 401\)$", told)
-    assert agent.daemon.status() == (
+    assert agent.daemon.operations.status() == (
         "not working: the key was refused (status 401): culturectl login spark-claude"
     )
     assert agent.states() == ["expired"]
@@ -191,13 +191,13 @@ async def test_whoever_asks_an_agent_that_is_not_logged_in_reads_what_logs_it_in
 
     told = "Not logged in: culturectl login spark-claude"
     assert (await ori.until("NOTICE #general")).endswith(f"failed: {told}")
-    assert agent.daemon.status() == f"not working: {told}"
-    assert agent.daemon.status_screen()["last_error"] == told
+    assert agent.daemon.operations.status() == f"not working: {told}"
+    assert agent.daemon.operations.status_screen()["last_error"] == told
 
     ori.send("PRIVMSG #general :@spark-claude two")
     await eventually(lambda: len(agent.prompts) == 2)
     await agent.runner.ends_turn()
-    await eventually(lambda: agent.daemon.status().startswith("idle"))
+    await eventually(lambda: agent.daemon.operations.status().startswith("idle"))
 
 
 async def test_a_backend_that_does_not_start_at_first_ends_the_daemon(make_agent):
@@ -324,7 +324,7 @@ async def test_what_is_long_done_is_forgotten_also_while_no_turn_ends(ori, make_
         queue.give_up(queue.waiting_since(1), "it waited too long", 0)
     async with agent.running():
         await eventually(agent.is_present)
-        agent.daemon.pause("the disk is full")
+        agent.daemon.operations.pause("the disk is full")
         ori.send("PRIVMSG #general :@spark-claude two")
         await eventually(lambda: "queued" in agent.states())
 
@@ -393,7 +393,7 @@ async def test_figures_are_added_up_and_survive(ori, make_agent, eventually):
             await eventually(agent.is_present)
             await asked(agent, ori, eventually, "one")
             await agent.runner.ends_turn()
-            screen = agent.daemon.status_screen()
+            screen = agent.daemon.operations.status_screen()
             assert screen["today"] == screen["total"]
             assert screen["total"]["turns"] == turns
             assert screen["total"]["input_tokens"] == 90 * turns

@@ -83,7 +83,7 @@ async def test_what_the_backend_does_unasked_ends_no_turn(ircd, agent, eventuall
 
         await agent.runner.ends_turn(asked=False)
 
-        assert agent.daemon.status().startswith("turn ")
+        assert agent.daemon.operations.status().startswith("turn ")
 
 
 async def test_the_skill_speaks_and_reads(ircd, agent, eventually):
@@ -212,11 +212,11 @@ async def test_whoever_waits_until_it_is_ready_does_not_wait_for_ever_for_a_serv
         wire.carries_up = False
         async with agent.running():
             await eventually(lambda: agent.is_ready)
-            assert (agent.daemon.status(), agent.runners) == (f"connecting to {address}", [])
+            assert (agent.daemon.operations.status(), agent.runners) == (f"connecting to {address}", [])
             assert (await request(agent, type="status"))["data"]["screen"]["connected"] is False
 
             wire.cut()
-            await eventually(lambda: agent.daemon.status().startswith("not connected: "))
+            await eventually(lambda: agent.daemon.operations.status().startswith("not connected: "))
             await eventually(lambda: agent.statuses[-1] == f"idle in #general on {address}")
             assert len(agent.runners) == 1
 

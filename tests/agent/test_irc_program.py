@@ -168,7 +168,7 @@ async def test_who_stops_waiting_has_not_asked(ircd, agent, own, eventually):
         await process.communicate()
 
         # As soon as the daemon has noticed, what would have been the answer starts a turn.
-        await eventually(lambda: not agent.daemon.status_screen()["asks"])
+        await eventually(lambda: not agent.daemon.operations.status_screen()["asks"])
         ori.send("PRIVMSG #general :@spark-claude the second one")
         await eventually(lambda: agent.prompts)
 

@@ -144,7 +144,7 @@ async def test_a_question_that_is_cancelled_waits_no_longer(ircd, agent, pipes, 
         cancel = {"method": "notifications/cancelled", "params": {"requestId": "q"}}
         assert (await pipes.asks(cancel, {"id": 3, "method": "ping"}))["id"] == 3
 
-        await eventually(lambda: not agent.daemon.status_screen()["asks"])
+        await eventually(lambda: not agent.daemon.operations.status_screen()["asks"])
         ori.send("PRIVMSG #general :@spark-claude the second one")
         await eventually(lambda: agent.prompts)
 

@@ -81,11 +81,15 @@ async def test_an_agent_whose_backend_died_is_not_called_idle(ircd, make_agent, 
     other = make_agent("spark-other", limits=TurnsConfig(restart_delay_s=3600))
     async with other.running():
         await eventually(other.is_present)
-        assert other.daemon.status().startswith("idle in #general")
+        assert other.daemon.operations.status().startswith("idle in #general")
 
         await other.runner.dies()
 
-        assert other.statuses[-1] == other.daemon.status() == "not working: claude ended with status -9"
+        assert (
+            other.statuses[-1]
+            == other.daemon.operations.status()
+            == "not working: claude ended with status -9"
+        )
         async with connected(ircd.port, "spark-ori", "#general") as ori:
             ori.send("PRIVMSG #general :@spark-other status?")
             assert "not working: claude ended with status -9" in await ori.until("NOTICE #general")
@@ -99,7 +103,7 @@ async def test_an_agent_on_a_full_disk_says_so(make_agent, small_disk, eventuall
             while True:
                 rest.write(bytes(4096))
 
-        assert other.daemon.status() == f"the disk is full: 0 bytes free in '{small_disk}'"
+        assert other.daemon.operations.status() == f"the disk is full: 0 bytes free in '{small_disk}'"
         (small_disk / "rest").unlink()
 
 

@@ -1,7 +1,7 @@
 """The operations that an agent's irc skill and culturectl may request."""
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final, Protocol
 
@@ -36,6 +36,9 @@ class AgentControl(Protocol):
     def status(self) -> str:
         """Return one line that says what the agent is doing."""
 
+    def whoami(self) -> dict[str, Any]:
+        """Return the agent's nick, server, channels and directory."""
+
     def status_screen(self) -> dict[str, Any]:
         """Return labels and values for `culturectl status`, in the order in which they are shown."""
 
@@ -64,10 +67,9 @@ class Toolset:
         buffers: Buffers,
         control: AgentControl,
         location: SavedLocation,
-        allow_from: Sequence[str],
+        questions: PendingQuestions,
         *,
         may_read_files: bool,
-        on_unread: Callable[[Said], None],
         on_alert: OnAlert,
     ) -> None:
         self._on_alert = on_alert
@@ -76,7 +78,7 @@ class Toolset:
         self._control = control
         self._location = location
         self._may_read_files = may_read_files
-        self.questions = PendingQuestions(lambda: client.nick, client.members, allow_from, on_unread)
+        self._questions = questions
 
     async def say(self, target: str, text: str) -> Data:
         """Send a message and return the number of lines."""
@@ -88,7 +90,7 @@ class Toolset:
 
     async def ask(self, target: str, text: str, timeout_s: int) -> Data:
         """Send a question and return the answer."""
-        with self.questions.asked(target, text) as question:
+        with self._questions.asked(target, text) as question:
             # The question is open before it is sent: the answer may arrive before the server's echo.
             question.msgids = (await self._control.pose(target, text)).msgids
             asked = '"' + textwrap.shorten(one_line(text), QUOTE_LENGTH, placeholder=" …") + '"'
@@ -136,13 +138,7 @@ class Toolset:
 
     def whoami(self) -> Data:
         """Return the agent's nick, server, channels and directory."""
-        return {
-            "nick": self._client.nick,
-            "server": str(self._client.address),
-            "channels": self._client.channels(),
-            "connected": self._client.is_registered,
-            "directory": str(self._location.directory),
-        }
+        return self._control.whoami()
 
     def status(self) -> Data:
         """Return the status line and the data of `culturectl status`."""

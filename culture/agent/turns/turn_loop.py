@@ -17,7 +17,7 @@ The order of writes makes it safe to kill the process between any two of them:
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final
 
 from culture.agent.contract import Result
@@ -26,7 +26,6 @@ from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.sender_alerts import alert_senders
 from culture.agent.reporting.transcript import Transcriber
 from culture.agent.turns.backend_port import Backend
-from culture.agent.turns.final_text import TextSender, post_final_text
 from culture.agent.turns.gate import Gate, HeldBack, HoldKind
 from culture.agent.turns.prompt import format_prompt
 from culture.agent.turns.queue_limits import QueueLimits
@@ -55,7 +54,7 @@ class TurnLoop:
         gate: Gate,
         journal: JournalEvents,
         on_alert: OnAlert,
-        sender: TextSender,
+        post_final_text: Callable[[Turn], Awaitable[None]],
         transcriber: Transcriber,
         *,
         clock: Callable[[], float],
@@ -70,7 +69,7 @@ class TurnLoop:
         self._gate = gate
         self._journal = journal
         self._on_alert = on_alert
-        self._sender = sender
+        self._post = post_final_text
         self._transcriber = transcriber
         self._clock = clock
         self._wall_clock = wall_clock
@@ -239,7 +238,7 @@ class TurnLoop:
         result, use = self._unposted
         note = ""
         try:
-            await post_final_text(self._sender, turn)
+            await self._post(turn)
             turn.has_spoken = True
         except CultureError as error:
             note = f"the answer could not be sent: {error}"
