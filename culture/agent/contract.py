@@ -259,6 +259,17 @@ class AgentRunnerBase(ABC):
         """Return the id that resumes this session as `SessionSpec.resume`; None while there is no session."""
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedTask:
+    """What the running turn was asked to do, for the supervisor."""
+
+    # The id of the turn.
+    turn: str
+    # The messages that started it, and who wrote them where: `spark-ori in #ops`.
+    text: str
+    source: str
+
+
 class SupervisorBase(ABC):
     """Watches an agent's turns and comments on them. The daemon sets the callbacks before `start`."""
 
@@ -266,6 +277,8 @@ class SupervisorBase(ABC):
     on_whisper: Callable[[str, str], Awaitable[None]] | None = None
     # Receives a text that is meant for people.
     on_escalation: Callable[[str], Awaitable[None]] | None = None
+    # Returns the task of the running turn, or None if no prompt started a turn.
+    current_task: Callable[[], WatchedTask | None] | None = None
 
     @abstractmethod
     async def start(self) -> None:

@@ -10,6 +10,7 @@ import yaml
 
 from culture.config.address import Address, TcpAddress, check_address, parse_address
 from culture.config.rules import absolute_path, at_least, checked, credential_name, each
+from culture.config.supervisor import HeartbeatConfig, SupervisorConfig, SupervisorOverride
 from culture.config.thinking import ThinkingLevel
 from culture.config.webhooks import WebhooksConfig
 from culture.errors import ConfigError, NoInputError, Problem
@@ -148,6 +149,8 @@ class AgentConfig:
     account: str = ""
     # The name of the credential that holds the account's password; empty: it does not log in.
     account_credential: str = checked(credential_name, default="")
+    # What is different about its supervisor; `off` if it has none.
+    supervisor: SupervisorOverride = field(default_factory=SupervisorOverride)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,8 @@ class AgentsConfig:
     # Accounts whose owners are people and decide for agents: `account:` and a mask. A Culture server tells
     # who is a person without it; on other servers this is the only way.
     people: tuple[str, ...] = checked(each(_check_person), default=())
+    supervisor: SupervisorConfig = field(default_factory=SupervisorConfig)
+    heartbeat: HeartbeatConfig = field(default_factory=HeartbeatConfig)
     buffer_size: int = checked(at_least(1), default=500)
     agents: tuple[AgentConfig, ...] = checked(check_unique_nicks, default=())
 

@@ -4,7 +4,7 @@ A model is a frozen dataclass. Its field types say what is accepted: `str`, `int
 `Literal[...]`, `tuple[T, ...]` for a list, another model for a mapping, `dict[str, T]` for a mapping
 whose keys are not ours, `T | None` for an optional value, `Any` for data of any form.
 `rules.checked(...)` adds a rule to a field; a rule about several fields is a ValueError from the model's
-`__post_init__`.
+`__post_init__`. A model that has the field `enabled` may be written as `off`.
 """
 
 import dataclasses
@@ -139,6 +139,8 @@ class _Reader:
     def read_model(self, node: yaml.Node, model: type[Any], within: str) -> Any:
         if _is_null(node):
             return self._construct(model, {}, node, within)
+        if _is_off(node) and "enabled" in (f.name for f in dataclasses.fields(model)):
+            return self._construct(model, {"enabled": False}, node, within)
         if not isinstance(node, yaml.MappingNode):
             return self.problem(node, f"expected keys{_in(within)}, found {_found(node)}")
         known = {f.name: f for f in dataclasses.fields(model)}
@@ -280,6 +282,10 @@ _SCALARS: dict[type[Any], _Scalar] = {
 
 def _is_null(node: yaml.Node) -> bool:
     return bool(node.tag == "tag:yaml.org,2002:null")
+
+
+def _is_off(node: yaml.Node) -> bool:
+    return bool(node.tag == "tag:yaml.org,2002:bool") and _constructed(node) is False
 
 
 def _found(node: yaml.Node) -> str:

@@ -30,6 +30,7 @@ FIELDS: dict[str, str] = {
     "CULTURE_CACHED_TOKENS": "how many of these it had read before",
     "CULTURE_OUTPUT_TOKENS": "how many tokens the model wrote",
     "CULTURE_OUTCOME": "how it ended: answered, silent, failed",
+    "CULTURE_VERDICT": "what a supervisor told its agent: CORRECTION, THINK_DEEPER or ESCALATION",
     "CULTURE_DURATION_MS": "how long it took",
 }
 
@@ -67,6 +68,9 @@ MESSAGE_IDS: dict[str, str] = {
     "backend-crashed": "26c44875dbf54b0db361fbd2b307f523",
     "paused": "27156623a34c46b09c0e7ce9dae9b823",
     "resumed": "9eacee2f61944ce18eb2021de7f0913b",
+    "supervisor-whispered": "162d23a47fad4eb6b95387e182a68326",
+    "judge-failed": "ef224ea538514aff9cc60a5602cda942",
+    "escalated": "a8eaf85496df4c16ba542bcc966902f6",
     "given-up": "b513bd78a3d84b76afcf178b9820996f",
 }
 

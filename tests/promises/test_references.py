@@ -16,6 +16,7 @@ from culture.config.fleet.model import DefaultsConfig, FleetConfig, FleetLinkCon
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
 from culture.config.links import LinkConfig, MeshConfig
 from culture.config.skills import BUILT_IN, HistoryConfig, LoggerConfig
+from culture.config.supervisor import HeartbeatConfig, SupervisorConfig
 from culture.config.webhooks import WebhooksConfig
 from culture.ctl.main import VERBS
 from culture.ircd.commands.table import COMMANDS
@@ -178,7 +179,18 @@ def man_terms(page: str) -> set[str]:
             ],
         ),
         ("culture-fleet.yaml.5.rst", [FleetConfig, DefaultsConfig, FleetLinkConfig, HostConfig]),
-        ("culture-agents.yaml.5.rst", [AgentsConfig, ServerConfig, TurnsConfig, WebhooksConfig, AgentConfig]),
+        (
+            "culture-agents.yaml.5.rst",
+            [
+                AgentsConfig,
+                ServerConfig,
+                TurnsConfig,
+                WebhooksConfig,
+                SupervisorConfig,
+                HeartbeatConfig,
+                AgentConfig,
+            ],
+        ),
     ],
 )
 def test_every_key_is_in_its_man_page(page: str, models: list[type[Any]]):

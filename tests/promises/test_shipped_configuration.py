@@ -46,6 +46,8 @@ def test_every_key_of_agents_yaml_is_there_at_its_default():
     assert written.keys() == keys(AgentsConfig)
     assert written["server"].keys() == keys(type(AgentsConfig().server))
     assert written["turns"].keys() == keys(type(AgentsConfig().turns))
+    assert written["supervisor"].keys() == keys(type(AgentsConfig().supervisor))
+    assert written["heartbeat"].keys() == keys(type(AgentsConfig().heartbeat))
     assert written["agents"][0].keys() == keys(AgentConfig)
 
 

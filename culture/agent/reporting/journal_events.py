@@ -94,6 +94,21 @@ class JournalEvents:
         told = fields("webhook-failed", nick=self._nick)
         log.warning("the webhook for %s failed: %s", event, why, extra=told)
 
+    def whispered(self, verdict: str) -> None:
+        """Log that the supervisor told its agent something. What it said stays between them."""
+        told = fields("supervisor-whispered", nick=self._nick, backend=self._backend, verdict=verdict)
+        log.info("the supervisor whispered: %s", verdict, extra=told)
+
+    def judge_failed(self, why: str) -> None:
+        """Log that an evaluation of the supervisor gave no verdict."""
+        told = fields("judge-failed", nick=self._nick, backend=self._backend)
+        log.warning("the supervisor's judge failed: %s; the agent works on", why, extra=told)
+
+    def evaluation_skipped(self, spent_tokens: int, agent_tokens: int) -> None:
+        """Log that the supervisor has used its share of the agent's tokens."""
+        text = "the supervisor waits: it used %d tokens, its agent %d"
+        log.info(text, spent_tokens, agent_tokens, extra=fields(nick=self._nick, backend=self._backend))
+
     def _about(self, turn: Turn) -> dict[str, Any]:
         who = {"nick": self._nick, "channel": turn.question.channel, "peer": turn.question.sender}
         return {**who, "turn": turn.id, "backend": self._backend, "msgid": turn.question.msgid}

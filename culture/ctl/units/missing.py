@@ -17,7 +17,13 @@ MayWrite = Callable[[str, str], bool]
 
 def credential_names(config: AgentsConfig, agent: AgentConfig) -> list[str]:
     """Return the names of the credentials that an agent reads, each once."""
-    names = [agent.key_credential, agent.account_credential, config.server.password_credential]
+    judging = agent.supervisor.applied_to(config.supervisor)
+    names = [
+        agent.key_credential,
+        agent.account_credential,
+        config.server.password_credential,
+        judging.key_credential if judging.enabled else "",
+    ]
     return [name for name in dict.fromkeys(names) if name]
 
 
