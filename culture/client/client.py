@@ -85,6 +85,11 @@ class Client:
     def can(self, capability: Cap) -> bool:
         return self._connection is not None and capability in self._connection.session.capabilities
 
+    @property
+    def relay_separator(self) -> str:
+        """Return the character that the nick in a RELAYMSG must have."""
+        return self._registered().session.relay_separator
+
     def is_channel(self, target: str) -> bool:
         return self._connection is not None and self._connection.session.channel_of(target) is not None
 

@@ -40,6 +40,8 @@ class Identity:
     # Empty: it does not log in.
     account: str = ""
     account_password: str = ""
+    # What only this client asks for, where the server has it.
+    capabilities: tuple[str, ...] = ()
 
 
 class Phase(Enum):
@@ -105,11 +107,12 @@ class Registration:
         return []
 
     def _wanted(self) -> tuple[str, ...]:
+        wanted = (*WANTED, *self._identity.capabilities)
         if not self._identity.account or self._is_known:
-            return WANTED
+            return wanted
         if Cap.SASL not in self.offered:
             raise NotAllowedError("the server lets nobody log in (sasl)", hint=_ACCOUNT_HINT)
-        return (*WANTED, Cap.SASL)
+        return (*wanted, Cap.SASL)
 
     def _log_in(self) -> list[str]:
         return [format_line("AUTHENTICATE", "PLAIN")]

@@ -25,7 +25,7 @@ from culture.client.roster import Roster
 from culture.client.splitting import room_for_text
 from culture.client.standing import Standing
 from culture.errors import TemporaryError
-from culture.names import fold
+from culture.names import RELAY_SEPARATORS, fold
 from culture.protocol import mentions, numerics
 from culture.protocol.capabilities import Cap
 from culture.protocol.line import NO_TAGS, Line, format_line
@@ -66,6 +66,11 @@ class Session:
     @property
     def capabilities(self) -> frozenset[str]:
         return self._registration.capabilities
+
+    @property
+    def relay_separator(self) -> str:
+        """Return the character that every relayed nick has (IRCv3 draft/relaymsg)."""
+        return self._registration.offered.get(Cap.RELAYMSG, "")[:1] or RELAY_SEPARATORS[0]
 
     def compose(
         self, target: str, text: str, kind: Kind = Kind.MESSAGE, tags: Mapping[str, str] = NO_TAGS
