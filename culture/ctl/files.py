@@ -1,15 +1,21 @@
 """Write files atomically: readers see the old file or the new one, never half of it."""
 
+import contextlib
 import os
+import stat
 from pathlib import Path
 
 from culture.errors import NotAllowedError, UnavailableError
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file by rename."""
+    """Replace a file by rename. A file that exists keeps its owner and mode."""
     temporary = path.with_name(f".{path.name}.part")
     temporary.write_bytes(data)
+    with contextlib.suppress(FileNotFoundError, PermissionError):
+        old = path.stat()
+        temporary.chmod(stat.S_IMODE(old.st_mode))
+        os.chown(temporary, old.st_uid, old.st_gid)
     temporary.replace(path)
 
 

@@ -30,8 +30,12 @@ class Verb(NamedTuple):
 
 VERBS = {
     "accounts": Verb("Add, change, list or remove accounts of the server", "verbs.server.accounts"),
+    "adopt": Verb("Print a fleet file that describes this host as it is", "verbs.fleet.adopt"),
+    "apply": Verb("Make this host as the fleet file says", "verbs.fleet.apply"),
     "backends": Verb("List agent programs and how to install them", "verbs.host.backends"),
     "check": Verb("Report every mistake in the fleet file", "verbs.fleet.check"),
+    "confirm": Verb("Keep an apply that would be taken back otherwise", "verbs.fleet.confirm"),
+    "drift": Verb("Show what was changed by hand since the last apply", "verbs.fleet.drift"),
     "failed": Verb("Tell an agent's channels that its service failed", "verbs.agents.announce_failure"),
     "history": Verb("Check, repair, back up, restore or export history", "verbs.server.history"),
     "list-agents": Verb("List agents and their state", "verbs.agents.list_agents"),
@@ -39,12 +43,14 @@ VERBS = {
     "log": Verb("Show the transcript of an agent's turn", "verbs.agents.log"),
     "login": Verb("Log in to an agent's model as the agent's user", "verbs.agents.login"),
     "pause": Verb("Stop an agent from starting new turns", "verbs.agents.pause"),
+    "plan": Verb("Show what apply would change on this host", "verbs.fleet.plan"),
     "prune": Verb("Delete history beyond the limits in ircd.yaml", "verbs.server.prune"),
     "queue": Verb("List the messages to an agent and their state", "verbs.agents.queue"),
     "render": Verb("Show or write the files of each host of the fleet", "verbs.fleet.render"),
     "resume": Verb("Let a paused agent start turns again", "verbs.agents.resume"),
     "skills": Verb("Install the irc skill for your coding sessions", "verbs.host.skills"),
     "status": Verb("Show the status of this host or of one agent", "verbs.agents.status"),
+    "undo": Verb("Take the last apply back", "verbs.fleet.undo"),
     "units": Verb("Write systemd drop-ins from agents.yaml", "units.units"),
     "up": Verb("Run the server and its agents in the foreground", "up.up"),
 }

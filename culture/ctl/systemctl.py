@@ -48,11 +48,19 @@ def is_active(unit: str) -> bool:
     return _run("is-active", "--quiet", unit).returncode == 0
 
 
-def _run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+def control(*arguments: str, may_fail: bool = False, timeout_s: float = 90) -> str:
+    """Run systemctl and return what it prints. Raises UnavailableError if it fails."""
+    result = _run(*arguments, timeout_s=timeout_s)
+    if result.returncode and not may_fail:
+        raise UnavailableError(f"'systemctl {' '.join(arguments)}' failed: {result.stderr.strip()}")
+    return result.stdout
+
+
+def _run(*arguments: str, timeout_s: float = _TIMEOUT_S) -> "subprocess.CompletedProcess[str]":
     command = ("systemctl", *arguments)
     try:
         return subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s, check=False
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise UnavailableError(f"cannot run systemctl: {error}") from None
+        raise UnavailableError(f"cannot run systemctl: {error}", hint=" ".join(command)) from None

@@ -30,6 +30,7 @@ BUDGETS = {
     "culture-ircd.service": 2.0,
     "culture-prune.service": 2.0,
     "culture-rehearsal.service": 2.0,
+    "culture-undo.service": 2.0,
 }
 LOCKED = {
     "AmbientCapabilities": "",

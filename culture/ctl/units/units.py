@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from culture.config.agents import AgentConfig, AgentsConfig, find_agent
 from culture.ctl import output
 from culture.ctl.agent_call import unit_of
 from culture.ctl.options import add_agents_config
+from culture.ctl.systemctl import control
 from culture.ctl.units.dropins import (
     DIRECTORY,
     apply,
@@ -24,7 +24,7 @@ from culture.ctl.units.dropins import (
 from culture.ctl.units.hand_over import hand_over_files
 from culture.ctl.units.missing import find_missing
 from culture.ctl.units.move_credentials import move_credentials
-from culture.errors import ConfigError, UnavailableError
+from culture.errors import ConfigError
 from culture.systemd.journal import tell_about_unit
 
 
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     if options.root:
         return 0
     if changed or removed:
-        _systemctl("daemon-reload")
+        control("daemon-reload")
     if changed:
         output.note(options, "hint: systemctl restart culture-agent@NICK for those that run")
     return _report_missing(config, agents)
@@ -103,26 +103,13 @@ def _report_missing(config: AgentsConfig, agents: Sequence[AgentConfig]) -> int:
 def _running_agents() -> set[str]:
     """Return the nicks of which systemd knows a unit, whether it runs or failed."""
     # It is an error where systemd does not run, and then no agent does.
-    told = _systemctl("list-units", "--all", "--plain", "--no-legend", "culture-agent@*", may_fail=True)
+    told = control("list-units", "--all", "--plain", "--no-legend", "culture-agent@*", may_fail=True)
     return {nick for line in told.splitlines() if line.strip() and (nick := nick_of(line.split()[0]))}
 
 
 def _stop(nick: str) -> None:
     """Stop and disable the service and the socket, and have systemd forget that they failed."""
     units = [f"culture-agent@{nick}.{kind}" for kind in ("service", "socket")]
-    _systemctl("disable", "--now", "--quiet", *units)
+    control("disable", "--now", "--quiet", *units)
     # It is an error if they did not fail.
-    _systemctl("reset-failed", *units, may_fail=True)
-
-
-def _systemctl(*arguments: str, may_fail: bool = False) -> str:
-    command = ["systemctl", *arguments]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL, check=False
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise UnavailableError(f"cannot run systemctl: {error}", hint=" ".join(command)) from None
-    if done.returncode and not may_fail:
-        raise UnavailableError(f"'{' '.join(command)}' failed: {done.stderr.strip()}")
-    return done.stdout
+    control("reset-failed", *units, may_fail=True)

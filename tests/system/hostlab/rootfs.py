@@ -13,10 +13,12 @@ PACKAGES = (
     "dbus",
     "init-system-helpers",
     "libnss-systemd",
+    "openssh-server",
     "procps",
     "python3",
     "python3-aiohttp",
     "python3-cryptography",
+    "python3-jinja2",
     "python3-sdnotify",
     "python3-systemd",
     "python3-yaml",
@@ -31,6 +33,9 @@ MASKED = (
     "dpkg-db-backup.timer",
     "e2scrub_all.timer",
     "fstrim.timer",
+    # Tests that need it start it.
+    "ssh.service",
+    "ssh.socket",
 )
 HOOKS = (
     # mmdebstrap copies these two from the machine that it runs on.
