@@ -23,6 +23,7 @@ from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.notices import Notices
 from culture.agent.reporting.transcript import Transcriber
 from culture.agent.reporting.webhooks import Webhooks
+from culture.agent.supervision.interventions import Interventions
 from culture.agent.tools.commands import run_command
 from culture.agent.tools.ipc import IpcServer
 from culture.agent.tools.pending_questions import PendingQuestions
@@ -79,6 +80,7 @@ class AgentDaemon:
         self._location = SavedLocation(file, channels, directory, is_fresh=config.fresh)
         self._supervisor = supervisor
         buffers = Buffers(buffer_size, on_read=file.hearing.set_read)
+        self.whispers = Whispers()
         self._turns = Turns(clock=time.monotonic, new_id=lambda: secrets.token_hex(2))
         self._client = Client(
             address,
@@ -112,6 +114,7 @@ class AgentDaemon:
             self._notices.alert,
             lambda turn: post_final_text(self._sender, turn),
             transcriber,
+            self.whispers,
             clock=time.monotonic,
             wall_clock=time.time,
             today=today,
@@ -172,11 +175,19 @@ class AgentDaemon:
             may_read_files=config.permission_mode != "deny",
             on_alert=self._notices.alert,
         )
-        self.whispers = Whispers()
         self._ipc_socket = ipc
         self._ipc = IpcServer(self.handle, self.whispers, proof=proof)
         if supervisor is not None:
-            supervisor.on_whisper = self._whispered
+            Interventions(
+                config.nick,
+                self._turns,
+                self.whispers,
+                self._journal,
+                on_alert=self._notices.alert,
+                places=self._notices.alert_places,
+                pause=self._backend.pause,
+                interrupt=lambda why: self._backend.interrupt(),
+            ).attach(supervisor)
         self._registered = asyncio.Event()
         self._ended: asyncio.Future[CultureError | None] = asyncio.get_running_loop().create_future()
         self._tasks: asyncio.TaskGroup | None = None
@@ -314,9 +325,6 @@ class AgentDaemon:
 
     async def _backend_reported(self, message: Message) -> None:
         await self._reports.received(message)
-
-    async def _whispered(self, text: str, kind: str) -> None:
-        self.whispers.add(text, kind)
 
     def _backend_started(self) -> None:
         self._journal.session_started()

@@ -102,6 +102,8 @@ class HandRunner(AgentRunnerBase):
         self.start_error = start_error
         self.owed = 0
         self.interrupts = 0
+        # Of each prompt.
+        self.efforts: list[Effort | None] = []
         # Whether an interrupt ends a turn.
         self.obeys = True
         self.is_up = False
@@ -116,6 +118,7 @@ class HandRunner(AgentRunnerBase):
 
     async def send_prompt(self, text: str, *, effort: Effort | None = None) -> None:
         self.owed += 1
+        self.efforts.append(effort)
         self.prompts.append(text)
 
     async def interrupt(self) -> None:

@@ -14,6 +14,7 @@ class AlertKind(StrEnum):
     QUESTION = "question-asked"
     TIMEOUT = "question-timed-out"
     COMPLETE = "turn-complete"
+    SPIRALING = "escalated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Alert:
     places: tuple[str, ...] = ()
     # Whom it is said to there.
     senders: str = ""
+    # What webhooks are told instead of the text; empty: the text.
+    webhook_text: str = ""
 
 
 OnAlert = Callable[[Alert], None]

@@ -99,6 +99,11 @@ class JournalEvents:
         told = fields("supervisor-whispered", nick=self._nick, backend=self._backend, verdict=verdict)
         log.info("the supervisor whispered: %s", verdict, extra=told)
 
+    def escalated(self, turn: Turn) -> None:
+        """Log that the supervisor paused the agent. What it is stuck on stays on IRC."""
+        told = fields("escalated", **self._about(turn))
+        log.error("paused in turn %s: the supervisor calls for a person", turn.id, extra=told)
+
     def judge_failed(self, why: str) -> None:
         """Log that an evaluation of the supervisor gave no verdict."""
         told = fields("judge-failed", nick=self._nick, backend=self._backend)

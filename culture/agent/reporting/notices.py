@@ -1,5 +1,6 @@
 """What a daemon says by itself, without its agent: as notices, so that no agent answers them."""
 
+from collections.abc import Collection
 from typing import Final
 
 from culture.agent.reporting.alerts import Alert, AlertKind
@@ -19,6 +20,7 @@ _WEBHOOK_EVENTS: Final = {
     AlertKind.QUESTION: (WebhookEvent.QUESTION, ""),
     AlertKind.TIMEOUT: (WebhookEvent.TIMEOUT, ""),
     AlertKind.COMPLETE: (WebhookEvent.COMPLETE, ""),
+    AlertKind.SPIRALING: (WebhookEvent.SPIRALING, ""),
 }
 
 
@@ -37,14 +39,19 @@ class Notices:
             self.say(place, text)
         if alert.kind in _WEBHOOK_EVENTS:
             event, words = _WEBHOOK_EVENTS[alert.kind]
-            self._notify(Notification(event, self._nick, words + alert.text, ", ".join(alert.places)))
+            text = words + (alert.webhook_text or alert.text)
+            self._notify(Notification(event, self._nick, text, ", ".join(alert.places)), alert.places)
 
-    def _notify(self, notification: Notification) -> None:
-        """Tell people who do not read the channels of the agent."""
+    def alert_places(self) -> tuple[str, ...]:
+        """Return the alerts channel, or all channels of the agent if there is none."""
+        return (self._webhooks.channel,) if self._webhooks.channel else tuple(self._client.channels())
+
+    def _notify(self, notification: Notification, told: Collection[str]) -> None:
+        """Tell people who do not read the channels of the agent. `told` are places that know it already."""
         if not self._webhooks.reports(notification.event):
             return
         self._webhooks.notify(notification)
-        if self._webhooks.channel:
+        if self._webhooks.channel and self._webhooks.channel not in told:
             self.say(self._webhooks.channel, notification.line)
 
     def say(self, place: str, text: str) -> None:

@@ -45,14 +45,12 @@ class Supervisor(SupervisorBase):
         judge: ToollessModel | None,
         journal: JournalEvents,
         *,
-        book: Callable[[SideAnswer], None],
         clock: Callable[[], float],
     ) -> None:
-        """Without a judge nothing is evaluated, and only `heartbeat` is left. `book` records each call."""
+        """Without a judge nothing is evaluated, and only the reminders of `heartbeat` are left."""
         self._config = config
         self._judge = judge
         self._journal = journal
-        self._book = book
         self._clock = clock
         self._heartbeat = Heartbeat(heartbeat)
         self._window = Window(config.window_size)
@@ -139,7 +137,6 @@ class Supervisor(SupervisorBase):
             self._bound.spend(estimate_tokens(prompt))
             return
         self._bound.spend(tokens_of(answer.usage) or estimate_tokens(prompt))
-        self._book(answer)
         verdict = parse_verdict(answer.text)
         if verdict is None:
             self._journal.judge_failed("its answer is not a verdict and counts as OK")

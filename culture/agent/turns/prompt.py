@@ -13,14 +13,15 @@ from culture.store.agent.queue import QueuedMessage, QueueEntry
 _CONTINUED: Final = "\n    "
 
 
-def format_prompt(entries: Sequence[QueueEntry]) -> str:
+def format_prompt(entries: Sequence[QueueEntry], advice: Sequence[str] = ()) -> str:
     """Return `[IRC @mention in #channel] <sender> message` for each message, continuation lines indented.
 
-    If the backend was given some of the messages before, they come first, after a line that says so.
+    The lines of `advice` come first. If the backend was given some of the messages before, they come next,
+    after a line that says so.
     """
     lines = [_format_question(entry.question) for entry in entries]
     repeats = sum(entry.is_repeat for entry in entries)
-    return "\n".join([_repeated(repeats), *lines] if repeats else lines)
+    return "\n".join([*advice, *([_repeated(repeats)] if repeats else []), *lines])
 
 
 def _repeated(count: int) -> str:

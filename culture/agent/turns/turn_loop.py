@@ -25,6 +25,7 @@ from culture.agent.reporting.alerts import Alert, AlertKind, OnAlert
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.sender_alerts import alert_senders
 from culture.agent.reporting.transcript import Transcriber
+from culture.agent.tools.whispers import Whispers
 from culture.agent.turns.backend_port import Backend
 from culture.agent.turns.gate import Gate, HeldBack, HoldKind
 from culture.agent.turns.prompt import format_prompt
@@ -56,6 +57,7 @@ class TurnLoop:
         on_alert: OnAlert,
         post_final_text: Callable[[Turn], Awaitable[None]],
         transcriber: Transcriber,
+        whispers: Whispers,
         *,
         clock: Callable[[], float],
         wall_clock: Callable[[], float],
@@ -71,6 +73,7 @@ class TurnLoop:
         self._on_alert = on_alert
         self._post = post_final_text
         self._transcriber = transcriber
+        self._whispers = whispers
         self._clock = clock
         self._wall_clock = wall_clock
         self._today = today
@@ -169,11 +172,14 @@ class TurnLoop:
         with self._file.at_once():
             self._file.queue.inject(entries, turn.id, self._now_ms())
         self._journal.turn_began(turn)
-        prompt = format_prompt(entries)
+        advice = self._whispers.take_for_turn()
+        prompt = format_prompt(entries, [str(whisper) for whisper in advice.whispers])
         self._transcriber.began(turn, prompt)
         # If the backend exits now, BackendRunner notices and calls `backend_crashed`, which ends the turn.
-        with contextlib.suppress(TemporaryError):
-            await self._backend.send_prompt(prompt)
+        try:
+            await self._backend.send_prompt(prompt, effort=advice.effort)
+        except TemporaryError:
+            self._whispers.put_back(advice.whispers)
 
     def _next_entries(self) -> tuple[list[QueueEntry], HeldBack | None]:
         """Return the messages of the next turn, or none and the reason of the gate."""

@@ -7,7 +7,7 @@ import pytest
 from support.activity import TASK, call, text
 from support.judge import ScriptedJudge
 
-from culture.agent.contract import Message, Result, SideAnswer, Usage, WatchedTask
+from culture.agent.contract import Message, Result, Usage, WatchedTask
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.supervision.supervisor import Supervisor
 from culture.config.supervisor import HeartbeatConfig, SupervisorConfig
@@ -23,13 +23,11 @@ class Watched:
         self.task: WatchedTask | None = TASK
         self.whispers: list[str] = []
         self.escalations: list[str] = []
-        self.booked: list[SideAnswer] = []
         self.supervisor = Supervisor(
             SupervisorConfig(**config),
             HeartbeatConfig(),
             judge,
             JournalEvents("spark-claude", "claude"),
-            book=self.booked.append,
             clock=lambda: 0.0,
         )
         self.supervisor.on_whisper = self._whispered
@@ -68,7 +66,6 @@ async def test_every_fifth_step_is_judged():
     assert len(judge.prompts) == 1
     await agent.works(10)
     assert len(judge.prompts) == 3
-    assert len(agent.booked) == 3
     assert (agent.whispers, agent.escalations) == ([], [])
 
 
@@ -179,7 +176,7 @@ async def test_a_judge_that_cannot_be_asked_changes_nothing(caplog: pytest.LogCa
     await agent.works(10)
 
     assert len(judge.prompts) == 2
-    assert (agent.whispers, agent.escalations, agent.booked) == ([], [], [])
+    assert (agent.whispers, agent.escalations) == ([], [])
     assert "the supervisor's judge failed: no login; the agent works on" in caplog.text
 
 
