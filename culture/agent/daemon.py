@@ -17,6 +17,8 @@ from culture.agent.inbox.attention import attention_of
 from culture.agent.inbox.buffers import Buffers
 from culture.agent.inbox.inbox import Inbox
 from culture.agent.inbox.saved_location import SavedLocation
+from culture.agent.ledger.cost_control import CostControl, CostSettings
+from culture.agent.ledger.settings import unlimited
 from culture.agent.operations import AgentOperations
 from culture.agent.reporting import status
 from culture.agent.reporting.journal_events import JournalEvents
@@ -32,7 +34,7 @@ from culture.agent.tools.toolset import Toolset
 from culture.agent.tools.whispers import Whispers
 from culture.agent.turns.backend_reports import BackendReports
 from culture.agent.turns.final_text import post_final_text
-from culture.agent.turns.gate import Gate, OpenGate
+from culture.agent.turns.gate import Gate, Gates, OpenGate
 from culture.agent.turns.turn_loop import TurnLoop
 from culture.agent.turns.turns import Turns
 from culture.client.client import Client
@@ -42,7 +44,6 @@ from culture.config.agents import AgentConfig, TurnsConfig
 from culture.config.webhooks import WebhooksConfig
 from culture.errors import CultureError
 from culture.store.agent.file import AgentFile
-from culture.store.agent.spending import today
 
 # How long to wait for the IRC server before reporting READY=1 without it. The boot and `systemctl start` wait
 # for READY=1. A server that boots together with the agent is up within seconds; otherwise somebody must act.
@@ -65,11 +66,11 @@ class AgentDaemon:
         passwords: Passwords = NO_PASSWORDS,
         tls: ssl.SSLContext | None = None,
         buffer_size: int = 500,
-        is_rehearsing: bool = False,
         gate: Gate | None = None,
         supervisor: SupervisorBase | None = None,
         proof: str = "",
         webhooks: Webhooks | None = None,
+        costs: CostSettings | None = None,
         on_status: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._config, self._file = config, file
@@ -104,12 +105,18 @@ class AgentDaemon:
             on_crash=self._backend_crashed,
             on_paused=lambda why: self.operations.announce_pause(why),
         )
+        self.costs = CostControl(
+            costs or unlimited(config, file.directory),
+            self._journal,
+            on_alert=self._notices.alert,
+            wake=lambda: self._turn_loop.wake(),
+        )
         self._turn_loop = TurnLoop(
             file,
             self._backend,
             self._turns,
             limits,
-            gate or OpenGate(),
+            Gates(gate or OpenGate(), self.costs.gate),
             self._journal,
             self._notices.alert,
             lambda turn: post_final_text(self._sender, turn),
@@ -117,18 +124,15 @@ class AgentDaemon:
             self.whispers,
             clock=time.monotonic,
             wall_clock=time.time,
-            today=today,
             on_change=self._report_status,
         )
         self._reports = BackendReports(
             self._turns,
             self._turn_loop,
-            file,
+            self.costs,
             self._journal,
             transcriber,
             supervisor,
-            today=today,
-            is_rehearsing=is_rehearsing,
             on_change=self._report_status,
             on_error=self.stop,
         )
@@ -160,6 +164,7 @@ class AgentDaemon:
             self._reports,
             self._sender,
             self._notices,
+            self.costs,
             questions,
             backend_name=config.agent,
             address=address,
@@ -237,6 +242,7 @@ class AgentDaemon:
 
     async def _work(self, on_ready: Callable[[], None], patience_s: float) -> None:
         self._on_status(self.operations.status())
+        self.costs.start(self._file)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
                 await self._registered.wait()
@@ -268,6 +274,7 @@ class AgentDaemon:
         self._client.quit(status.quit_message(why))
         await self._webhooks.close()
         self._inbox.close()
+        self.costs.close()
 
     # Events from IRC
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from culture.agent.backend.backend_runner import BackendRunner
 from culture.agent.inbox.saved_location import SavedLocation
+from culture.agent.ledger.cost_control import CostControl
 from culture.agent.reporting import status
 from culture.agent.reporting.alerts import Alert, AlertKind
 from culture.agent.reporting.notices import Notices
@@ -19,7 +20,6 @@ from culture.config.address import Address
 from culture.store import disk
 from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import QueueState
-from culture.store.agent.spending import today
 
 
 class AgentOperations:
@@ -36,6 +36,7 @@ class AgentOperations:
         reports: BackendReports,
         sender: Sender,
         notices: Notices,
+        costs: CostControl,
         questions: PendingQuestions,
         *,
         backend_name: str,
@@ -51,6 +52,7 @@ class AgentOperations:
         self._reports = reports
         self._sender = sender
         self._notices = notices
+        self._costs = costs
         self._questions = questions
         self._backend_name = backend_name
         self._on_change = on_change
@@ -137,6 +139,7 @@ class AgentOperations:
             "turn": status.turn_row(self._turns.current, time.monotonic()),
             "session": self._backend.session_id,
             "context": self._reports.context,
-            **status.file_figures(self._file, today()),
+            "queue": status.queue_figures(self._file.queue),
+            **self._costs.figures(),
             "last_error": self._reports.last_error,
         }

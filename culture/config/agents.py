@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple
 import yaml
 
 from culture.config.address import Address, TcpAddress, check_address, parse_address
+from culture.config.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfig
 from culture.config.rules import absolute_path, at_least, checked, credential_name, each
 from culture.config.supervisor import HeartbeatConfig, SupervisorConfig, SupervisorOverride
 from culture.config.thinking import ThinkingLevel
@@ -151,6 +152,7 @@ class AgentConfig:
     account_credential: str = checked(credential_name, default="")
     # What is different about its supervisor; `off` if it has none.
     supervisor: SupervisorOverride = field(default_factory=SupervisorOverride)
+    budgets: AgentBudgetsConfig = field(default_factory=AgentBudgetsConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,9 @@ class AgentsConfig:
     people: tuple[str, ...] = checked(each(_check_person), default=())
     supervisor: SupervisorConfig = field(default_factory=SupervisorConfig)
     heartbeat: HeartbeatConfig = field(default_factory=HeartbeatConfig)
+    budgets: BudgetsConfig = field(default_factory=BudgetsConfig)
+    # What a million tokens cost, by the name of the model.
+    prices: dict[str, PriceConfig] = field(default_factory=dict)
     buffer_size: int = checked(at_least(1), default=500)
     agents: tuple[AgentConfig, ...] = checked(check_unique_nicks, default=())
 

@@ -7,7 +7,15 @@ from urllib.parse import urlsplit
 from culture.config.rules import checked, credential_name, each
 from culture.names import is_channel
 
-EVENTS: Final = ("agent_spiraling", "agent_error", "agent_question", "agent_timeout", "agent_complete")
+EVENTS: Final = (
+    "agent_spiraling",
+    "agent_error",
+    "agent_question",
+    "agent_timeout",
+    "agent_complete",
+    "agent_budget",
+    "agent_quota",
+)
 # Where alerts go on IRC if a URL is configured and no channel is.
 DEFAULT_CHANNEL: Final = "#alerts"
 
@@ -56,6 +64,8 @@ class WebhooksConfig:
     on_timeout: str = checked(_check_url, default="")
     on_error: str = checked(_check_url, default="")
     on_complete: str = checked(_check_url, default="")
+    on_budget: str = checked(_check_url, default="")
+    on_quota: str = checked(_check_url, default="")
 
     def __post_init__(self) -> None:
         if self.url and self.url_credential:
@@ -64,8 +74,8 @@ class WebhooksConfig:
     @property
     def has_address(self) -> bool:
         """Return whether any event is posted over HTTP."""
-        single = (self.on_question, self.on_spiraling, self.on_timeout, self.on_error, self.on_complete)
-        return bool(self.url or self.url_credential or any(single))
+        single = any(self._single_address(event) for event in EVENTS)
+        return bool(self.url or self.url_credential or single)
 
     @property
     def alerts_channel(self) -> str:
@@ -74,6 +84,8 @@ class WebhooksConfig:
 
     def addresses_of(self, event: str, url: str) -> tuple[str, ...]:
         """Return where an event is posted. `url` is the address for all events."""
-        single = getattr(self, event.replace("agent_", "on_"))
-        addresses = (url if event in self.events else "", single)
+        addresses = (url if event in self.events else "", self._single_address(event))
         return tuple(dict.fromkeys(address for address in addresses if address))
+
+    def _single_address(self, event: str) -> str:
+        return str(getattr(self, event.replace("agent_", "on_")))

@@ -35,6 +35,7 @@ VERBS = {
     "backends": Verb("List agent programs and how to install them", "verbs.host.backends"),
     "check": Verb("Report every mistake in the fleet file", "verbs.fleet.check"),
     "confirm": Verb("Keep an apply that would be taken back otherwise", "verbs.fleet.confirm"),
+    "cost": Verb("Show what agents used and what it cost", "verbs.agents.cost"),
     "drift": Verb("Show what was changed by hand since the last apply", "verbs.fleet.drift"),
     "failed": Verb("Tell an agent's channels that its service failed", "verbs.agents.announce_failure"),
     "history": Verb("Check, repair, back up, restore or export history", "verbs.server.history"),

@@ -26,6 +26,9 @@ from culture.agent.backends.table import BACKENDS, KEY_VARIABLES, key_variables
 from culture.agent.contract import SessionSpec
 from culture.agent.daemon import AgentDaemon
 from culture.agent.identity import Passwords
+from culture.agent.ledger.logins import login_identity
+from culture.agent.ledger.prices import check_budgets
+from culture.agent.ledger.settings import cost_settings, open_ledger
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.webhooks import Webhooks
 from culture.agent.tools.model_tools import TOOLS, make_tools
@@ -57,6 +60,7 @@ def _main() -> int:
     config = loader.load(path, AgentsConfig)
     agent = find_agent(config, options.nick, where=str(path))
     _check_spelling(agent, options.nick, os.environ)
+    check_budgets(config, agent, str(path), is_rehearsing=REHEARSING in os.environ)
     log_to_journal_or_terminal(PROGRAM, os.environ, verbose=options.verbose)
     passed = [each.socket for each in passed_sockets(os.environ)]
     own = [] if passed else [f"unix:{_make_parent(paths.agent_socket(agent.nick, os.environ))}"]
@@ -87,6 +91,13 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
     proof = secrets.token_hex(16)
     spec = _session_spec(agent, str(config.server.address), Path(listener.getsockname()), proof)
     _check_backend(agent, spec)
+    costs = cost_settings(
+        config,
+        agent,
+        open_ledger(config, os.environ),
+        login=login_identity(agent, _secret(agent.key_credential, agent), os.environ),
+        is_rehearsing=REHEARSING in os.environ,
+    )
     daemon = AgentDaemon(
         agent,
         config.server.address,
@@ -100,9 +111,9 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         passwords=passwords,
         tls=tls_of(config.server),
         buffer_size=config.buffer_size,
-        is_rehearsing=REHEARSING in os.environ,
         proof=proof,
         webhooks=_webhooks(config, agent),
+        costs=costs,
         on_status=notifier.status,
     )
     for number in (signal.SIGTERM, signal.SIGINT):

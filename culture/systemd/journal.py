@@ -72,6 +72,9 @@ MESSAGE_IDS: dict[str, str] = {
     "judge-failed": "ef224ea538514aff9cc60a5602cda942",
     "escalated": "a8eaf85496df4c16ba542bcc966902f6",
     "given-up": "b513bd78a3d84b76afcf178b9820996f",
+    "budget": "2663c70f5d2e4c81b722a1715e3a6a28",
+    "quota-exhausted": "4088ccda5d0e4739bad37a6b5ed8e742",
+    "reservations-assumed": "91ec366476454770993e13db075d7e6c",
 }
 
 

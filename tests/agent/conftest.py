@@ -27,6 +27,7 @@ from culture.agent.contract import (
 )
 from culture.agent.daemon import CONNECT_TIMEOUT_S, AgentDaemon
 from culture.agent.identity import NO_PASSWORDS, Passwords
+from culture.agent.ledger.cost_control import CostSettings
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.webhooks import Webhooks
 from culture.agent.turns.gate import Gate
@@ -175,6 +176,7 @@ class Agent:
         state: Path | None = None,
         passwords: Passwords = NO_PASSWORDS,
         webhooks: WebhooksConfig | None = None,
+        costs: CostSettings | None = None,
         **config: object,
     ) -> None:
         self.socket = home / f"{nick}.sock"
@@ -198,6 +200,7 @@ class Agent:
             gate=gate,
             supervisor=supervisor,
             proof="own",
+            costs=costs,
             on_status=self.statuses.append,
             passwords=passwords,
             webhooks=Webhooks(webhooks, JournalEvents(nick, "claude")) if webhooks is not None else None,

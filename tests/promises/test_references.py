@@ -12,6 +12,7 @@ import pytest
 
 from culture import __version__
 from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig, TurnsConfig
+from culture.config.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfig
 from culture.config.fleet.model import DefaultsConfig, FleetConfig, FleetLinkConfig, HostConfig
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
 from culture.config.links import LinkConfig, MeshConfig
@@ -188,6 +189,9 @@ def man_terms(page: str) -> set[str]:
                 WebhooksConfig,
                 SupervisorConfig,
                 HeartbeatConfig,
+                BudgetsConfig,
+                AgentBudgetsConfig,
+                PriceConfig,
                 AgentConfig,
             ],
         ),

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from culture.errors import UnavailableError
-from culture.store.agent.file import FILE, AgentFile
+from culture.store.agent.file import FILE, AgentFile, PastSpending
 from culture.store.agent.queue import MOST_AT_ONCE, QueuedMessage, QueueState
 from culture.store.agent.read_marks import OWN_MESSAGES, Mark
-from culture.store.agent.spending import Spent, Use
 
 
 def question(
@@ -227,15 +226,13 @@ def test_an_agent_knows_what_it_said_last(file, reopened):
     assert f"m{OWN_MESSAGES}" in file.hearing.own
 
 
-def test_what_was_spent_is_added_up_by_day(file):
+def test_totals_from_before_there_was_a_ledger_are_kept_until_they_are_moved(file):
     with file.at_once():
-        file.spending.add("2026-01-01", Use(100, 80, 10, 0.5))
-        file.spending.add("2026-01-02", Use(10, 0, 1, 0.25))
-        file.spending.add("2026-01-02", Use(10, 0, 1, None))
+        file._connection.execute("INSERT INTO spent VALUES ('2026-01-01', 2, 100, 80, 10, 0.5)")
 
-    assert file.spending.on("2026-01-02") == Spent(2, 20, 0, 2, 0.25)
-    assert file.spending.on("2026-01-03") == Spent(0, 0, 0, 0, 0)
-    assert file.spending.in_total() == Spent(3, 120, 80, 12, 0.75)
+    assert file.past_spending() == [PastSpending("2026-01-01", 2, 100, 80, 10, 0.5)]
+    file.forget_past_spending()
+    assert file.past_spending() == []
 
 
 def test_single_values_are_kept(file, reopened):

@@ -15,6 +15,10 @@ class AlertKind(StrEnum):
     TIMEOUT = "question-timed-out"
     COMPLETE = "turn-complete"
     SPIRALING = "escalated"
+    BUDGET = "budget"
+    QUOTA = "quota-exhausted"
+    # Messages wait for budget or quota; their senders are told.
+    HELD_BACK = "held-back"
 
 
 @dataclass(frozen=True, slots=True)

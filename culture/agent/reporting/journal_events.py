@@ -7,7 +7,7 @@ from culture.agent.reporting.alerts import Alert, AlertKind
 from culture.agent.turns.turns import EndedTurn, Turn
 from culture.config.address import Address
 from culture.errors import CultureError
-from culture.store.agent.spending import Use
+from culture.store.ledger.records import Use
 from culture.systemd.journal import fields
 
 log = logging.getLogger(__name__)
@@ -18,6 +18,8 @@ _ALERTS: Final = {
     AlertKind.PAUSED: logging.ERROR,
     AlertKind.RESUMED: logging.INFO,
     AlertKind.GIVEN_UP: logging.WARNING,
+    AlertKind.BUDGET: logging.WARNING,
+    AlertKind.QUOTA: logging.WARNING,
 }
 
 
@@ -83,6 +85,16 @@ class JournalEvents:
         told = fields(nick=self._nick, backend=self._backend, duration_ms=duration_ms, **_figures(use))
         log.info("%s ended a turn that nobody asked for", self._backend, extra=told)
 
+    def ledger_failed(self, why: CultureError) -> None:
+        """Log that something could not be written to the ledger."""
+        log.error("the ledger is not available: %s", why, extra=fields(nick=self._nick))
+
+    def reservations_assumed(self, count: int) -> None:
+        """Log that reservations of an earlier process count as spent, because nobody knows the real cost."""
+        told = fields("reservations-assumed", nick=self._nick)
+        sessions = "1 model session" if count == 1 else f"{count} model sessions"
+        log.warning("the cost of %s is not known; what they reserved counts as spent", sessions, extra=told)
+
     def not_transcribed(self, why: CultureError) -> None:
         log.warning("the transcript is not written: %s", why, extra=fields(nick=self._nick))
 
@@ -121,4 +133,5 @@ class JournalEvents:
 
 def _figures(use: Use) -> dict[str, Any]:
     cost = None if use.cost_usd is None else f"{use.cost_usd:.6f}"
-    return {**use._asdict(), "cost_usd": cost}
+    tokens = {name: value for name, value in use._asdict().items() if name.endswith("_tokens")}
+    return {**tokens, "cost_usd": cost}

@@ -21,6 +21,8 @@ _WEBHOOK_EVENTS: Final = {
     AlertKind.TIMEOUT: (WebhookEvent.TIMEOUT, ""),
     AlertKind.COMPLETE: (WebhookEvent.COMPLETE, ""),
     AlertKind.SPIRALING: (WebhookEvent.SPIRALING, ""),
+    AlertKind.BUDGET: (WebhookEvent.BUDGET, ""),
+    AlertKind.QUOTA: (WebhookEvent.QUOTA, ""),
 }
 
 

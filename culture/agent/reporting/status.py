@@ -6,7 +6,6 @@ from typing import Any, Final
 from culture.agent.turns.turns import EndedTurn, Turn, Turns
 from culture.errors import ConfigError, CultureError
 from culture.protocol.render import format_time
-from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import Queue, QueueEntry, QueueState
 
 _DONE_SHOWN: Final = 20
@@ -88,13 +87,9 @@ def turn_row(turn: Turn | None, now_s: float) -> dict[str, Any] | None:
     return {"id": turn.id, "for": turn.senders, "where": turn.where, "seconds": round(now_s - turn.began_s)}
 
 
-def file_figures(file: AgentFile, today: str) -> dict[str, Any]:
-    """Return how many messages are in each state, and what the agent spent today and in total."""
-    return {
-        "queue": {state.value: file.queue.count(state) for state in QueueState},
-        "today": file.spending.on(today)._asdict(),
-        "total": file.spending.in_total()._asdict(),
-    }
+def queue_figures(queue: Queue) -> dict[str, int]:
+    """Return how many messages are in each state."""
+    return {state.value: queue.count(state) for state in QueueState}
 
 
 def quit_message(why: CultureError | None) -> str:

@@ -31,6 +31,8 @@ class WebhookEvent(StrEnum):
     TIMEOUT = "agent_timeout"
     ERROR = "agent_error"
     COMPLETE = "agent_complete"
+    BUDGET = "agent_budget"
+    QUOTA = "agent_quota"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,8 @@ _NTFY_PRIORITIES: Final = {
     WebhookEvent.TIMEOUT: "default",
     WebhookEvent.ERROR: "default",
     WebhookEvent.COMPLETE: "low",
+    WebhookEvent.BUDGET: "high",
+    WebhookEvent.QUOTA: "default",
 }
 
 

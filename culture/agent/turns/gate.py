@@ -1,4 +1,4 @@
-"""The check that every turn must pass before it begins."""
+"""The checks that every turn must pass before it begins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,3 +60,21 @@ class OpenGate:
     def closed(self) -> HeldBack | None:
         """Return None: every turn may begin."""
         return None
+
+
+class Gates:
+    """Several gates that must all let a turn begin. The first reason wins, and later gates are not asked.
+
+    The gate that reserves money comes last: its reservation is for a turn that begins.
+    """
+
+    def __init__(self, *gates: Gate) -> None:
+        self._gates = gates
+
+    def holds_back(self, entries: Sequence[QueueEntry]) -> HeldBack | None:
+        """Return the first reason, or None if every gate lets the turn begin."""
+        return next((reason for gate in self._gates if (reason := gate.holds_back(entries))), None)
+
+    def closed(self) -> HeldBack | None:
+        """Return the first reason, or None if no gate is closed."""
+        return next((reason for gate in self._gates if (reason := gate.closed())), None)

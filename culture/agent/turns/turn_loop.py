@@ -37,7 +37,7 @@ from culture.errors import CultureError, TemporaryError
 from culture.names import Folded, fold
 from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import QueuedMessage, QueueEntry, QueueState
-from culture.store.agent.spending import Use
+from culture.store.ledger.records import Use
 
 # How long an interrupted turn may take to end before the backend is killed.
 INTERRUPT_TIMEOUT_S: Final = 30.0
@@ -61,7 +61,6 @@ class TurnLoop:
         *,
         clock: Callable[[], float],
         wall_clock: Callable[[], float],
-        today: Callable[[], str],
         on_change: Callable[[], None],
     ) -> None:
         self._file = file
@@ -76,7 +75,6 @@ class TurnLoop:
         self._whispers = whispers
         self._clock = clock
         self._wall_clock = wall_clock
-        self._today = today
         self._on_change = on_change
         self._queue_limits = QueueLimits(file, limits.expiry_s, on_alert, clock=clock, wall_clock=wall_clock)
         self._woken = asyncio.Event()
@@ -260,7 +258,6 @@ class TurnLoop:
         if ended is None:
             return
         with self._file.at_once():
-            self._file.spending.add(self._today(), use)
             if note:
                 self._file.queue.give_up(self._file.queue.injected(), note, self._now_ms())
             elif not error:

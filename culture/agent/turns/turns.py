@@ -14,6 +14,11 @@ TOOL_STALL_FACTOR: Final = 12
 TASK_LENGTH: Final = 60
 
 
+def task_name(entries: Sequence[QueueEntry]) -> str:
+    """Return the beginning of the first message as the name of a task."""
+    return textwrap.shorten(entries[0].question.text, TASK_LENGTH, placeholder=" …")
+
+
 @dataclass(slots=True)
 class Turn:
     """One run of the backend, from the prompt to the result."""
@@ -40,7 +45,7 @@ class Turn:
     @property
     def task(self) -> str:
         """Return the beginning of what was asked, as a name for people."""
-        return textwrap.shorten(self.question.text, TASK_LENGTH, placeholder=" …")
+        return task_name(self.entries)
 
     @property
     def senders(self) -> str:

@@ -9,12 +9,11 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from culture.errors import UnavailableError
 from culture.store.agent.queue import Queue
 from culture.store.agent.read_marks import ReadMarks
-from culture.store.agent.spending import Spending
 from culture.store.agent.transcript import Transcript
 from culture.store.database import BUSY_S, MIGRATIONS, prepare
 
@@ -23,8 +22,19 @@ FILE: Final = "agent.db"
 LOG_PAGES: Final = 8000
 
 
+class PastSpending(NamedTuple):
+    """Tokens and cost of the turns of one day."""
+
+    day: str
+    turns: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
 class AgentFile:
-    """Queue, marks, spending and transcript of an agent."""
+    """Queue, marks and transcript of an agent."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
@@ -35,7 +45,6 @@ class AgentFile:
             self._connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         self.queue = Queue(self._connection)
         self.hearing = ReadMarks(self._connection)
-        self.spending = Spending(self._connection)
         # The transcript has its own file: it is large, may be deleted, and is read while it is written.
         self.transcript = Transcript(directory)
 
@@ -63,6 +72,16 @@ class AgentFile:
         with _told(self._path):
             row = self._connection.execute("SELECT value FROM kept WHERE name = ?", (name,)).fetchone()
         return str(row[0]) if row else ""
+
+    def past_spending(self) -> list[PastSpending]:
+        """Return the totals by day that the agent kept itself before there was a ledger."""
+        with _told(self._path):
+            return [PastSpending(*row) for row in self._connection.execute("SELECT * FROM spent")]
+
+    def forget_past_spending(self) -> None:
+        """Delete the totals of before: the ledger has them."""
+        with self.at_once():
+            self._connection.execute("DELETE FROM spent")
 
     def close(self) -> None:
         """Close the database and the transcript."""
