@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 from support.requirement import unable
 
 Value = TypeVar("Value")
 Eventually = Callable[..., Awaitable[Value]]
+
+# A loaded machine is slow, which is no property of the code under test.
+settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-machine")
 
 # A shell without job control starts background jobs with SIGINT ignored, which programs under test inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -22,7 +27,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def eventually() -> Eventually:
     """`await eventually(condition)`: what the condition gives as soon as it is true."""
 
-    async def wait(condition: Callable[[], Value], within_s: float = 10.0) -> Value:
+    async def wait(condition: Callable[[], Value], within_s: float = 30.0) -> Value:
         deadline = time.monotonic() + within_s
         while not (value := condition()):
             if time.monotonic() > deadline:

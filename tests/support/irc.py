@@ -6,7 +6,7 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator
 
-DEADLINE_S = 10.0
+DEADLINE_S = 30.0
 
 
 class Plain:

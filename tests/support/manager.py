@@ -13,7 +13,7 @@ from culture.ctl.up import launch
 from culture.ctl.up.child_process import parse_notification
 from culture.ctl.up.fd_store import ChildFdStore
 
-DEADLINE_S = 20.0
+DEADLINE_S = 40.0
 
 
 class Manager:

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-DEADLINE_S = 20.0
+DEADLINE_S = 40.0
 
 
 class Program:
