@@ -17,6 +17,7 @@ from culture.agent.inbox.attention import attention_of
 from culture.agent.inbox.buffers import Buffers
 from culture.agent.inbox.inbox import Inbox
 from culture.agent.inbox.saved_location import SavedLocation
+from culture.agent.ledger.account import SideSession
 from culture.agent.ledger.cost_control import CostControl, CostSettings
 from culture.agent.ledger.settings import unlimited
 from culture.agent.operations import AgentOperations
@@ -349,6 +350,11 @@ class AgentDaemon:
     def _report_status(self) -> None:
         if self._is_started:
             self._on_status(self.operations.status())
+
+    def supervisor_session(self) -> contextlib.AbstractContextManager[SideSession]:
+        """Reserve money for one call of the supervisor's judge, on behalf of the running turn's task."""
+        turn = self._turns.current
+        return self.costs.account.side_session("supervisor", turn.task if turn else "")
 
     # Requests of the irc skill and of culturectl
 

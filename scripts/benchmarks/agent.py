@@ -12,7 +12,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +44,11 @@ async def _measure(agents: int, count: int, idle_s: float) -> dict:
         async with ircd(home) as port, contextlib.AsyncExitStack() as stack:
             stamps = stack.enter_context(_datagrams(home / "stamps"))
             _configure(home, port, agents)
-            daemons = [await stack.enter_async_context(_daemon(home, number)) for number in range(agents)]
+            stamping = {"CULTURE_BENCH_STAMPS": str(home / "stamps")}
+            daemons = [
+                await stack.enter_async_context(daemon(home, number, PROGRAM, stamping))
+                for number in range(agents)
+            ]
             observed: asyncio.Queue[float] = asyncio.Queue()
             sender = await _people(port, observed)
             quiet = [await _mention(sender, stamps, observed) for _ in range(count)]
@@ -76,20 +80,20 @@ class Daemon:
 
 
 @contextlib.asynccontextmanager
-async def _daemon(home: Path, number: int) -> AsyncIterator[Daemon]:
+async def daemon(home: Path, number: int, program: Path, env: Mapping[str, str]) -> AsyncIterator[Daemon]:
+    """Run the daemon of one agent, by a program that replaces its backend."""
     notify, began = home / f"{number}.notify", time.perf_counter()
     own = {
         "CULTURE_HOME": str(home),
         "CULTURE_SOCKET": str(home / f"{number}.sock"),
-        "CULTURE_BENCH_STAMPS": str(home / "stamps"),
         "NOTIFY_SOCKET": str(notify),
     }
     # Only until it is ready: what nobody reads would block it one day.
     with _datagrams(notify) as notified:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, PROGRAM, _nick(number), "--config", home / "agents.yaml"),
+            *(sys.executable, program, _nick(number), "--config", home / "agents.yaml"),
             stderr=asyncio.subprocess.DEVNULL,
-            env={**os.environ, **own},
+            env={**os.environ, **env, **own},
         )
         try:
             async with asyncio.timeout(START_S):

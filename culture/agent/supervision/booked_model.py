@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol
+from typing import Protocol
 
 from culture.agent.contract import SideAnswer, ToollessModel, Usage
 
@@ -14,29 +14,24 @@ class SideSession(Protocol):
         """Say what the session used."""
 
 
-class Payer(Protocol):
-    """The part of the ledger that a judge needs."""
-
-    def side_session(
-        self, kind: Literal["supervisor", "aside"], task: str = ""
-    ) -> AbstractContextManager[SideSession]:
-        """Reserve money for one session, and settle it at the end. Raise TemporaryError if it is short."""
+# Reserves money for one session and settles it at the end. Raises TemporaryError if the budget is spent.
+OpenSession = Callable[[], AbstractContextManager[SideSession]]
 
 
 class BookedModel(ToollessModel):
-    """A model whose calls are reserved before and booked after, as those of a supervisor."""
+    """A model whose calls are reserved before and booked after."""
 
-    def __init__(self, make_model: Callable[[], ToollessModel], payer: Payer) -> None:
+    def __init__(self, make_model: Callable[[], ToollessModel], open_session: OpenSession) -> None:
         """`make_model` is called at the first use: an agent that is never judged does not load a backend."""
         self._make_model = make_model
-        self._payer = payer
+        self._open_session = open_session
         self._model: ToollessModel | None = None
 
     async def complete(self, system: str, prompt: str) -> SideAnswer:
         """Answer one prompt. Raise TemporaryError without a call if the budget does not cover it."""
         if self._model is None:
             self._model = self._make_model()
-        with self._payer.side_session("supervisor") as session:
+        with self._open_session() as session:
             answer = await self._model.complete(system, prompt)
             session.used(answer.usage, answer.cost_usd)
             return answer
