@@ -22,6 +22,10 @@ from culture.config.rules import (
 from culture.config.skills import HistoryConfig, LoggerConfig, check_skills, is_class_name
 from culture.names import is_host, is_nick
 
+# In `people`: an account, and a Unix user of this machine.
+ACCOUNT_PREFIX: Final = "account:"
+UNIX_PREFIX: Final = "unix:"
+
 # The package has a file here.
 DEFAULT_MOTD_FILE: Final = "/etc/culture/motd"
 
@@ -60,6 +64,13 @@ def _check_denied_tags(names: tuple[str, ...]) -> str | None:
         if name != "*" and not _TAG.fullmatch(name.removeprefix("-")):
             return f"'{name}' is not the name of a tag without its '+'"
     return None
+
+
+def _check_person(text: str) -> str | None:
+    for prefix in (ACCOUNT_PREFIX, UNIX_PREFIX):
+        if text.startswith(prefix) and len(text) > len(prefix):
+            return None
+    return f"'{text}' is neither account:NAME nor unix:USER; a nick does not prove who somebody is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +234,8 @@ class IrcdConfig:
     state_dir: str = ""
     opers: tuple[OperConfig, ...] = checked(_check_opers, default=())
     accounts: AccountsConfig = field(default_factory=AccountsConfig)
+    # Who is a person, and so may decide for agents: accounts and Unix users of this machine, as masks.
+    people: tuple[str, ...] = checked(each(_check_person), default=("account:*", "unix:*"))
     oidc: OidcConfig = field(default_factory=OidcConfig)
     links: tuple[LinkConfig, ...] = checked(check_links, default=())
     mesh: MeshConfig = field(default_factory=MeshConfig)
@@ -237,6 +250,11 @@ class IrcdConfig:
             raise ValueError(f"'tls.certificate' is missing, and 'listen' has '{wanting[0]}'")
         if self.links and self.nick_policy != "prefixed":
             raise ValueError("'links' needs 'nick_policy: prefixed': a nick is of one host")
+
+    @property
+    def names_unix_users(self) -> bool:
+        """Return whether `people` names single Unix users, so that they have to be known also by TCP."""
+        return any(who.startswith(UNIX_PREFIX) and "*" not in who for who in self.people)
 
 
 # The passwords of a server without operators.

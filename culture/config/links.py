@@ -96,6 +96,9 @@ class LinkConfig:
     # The hosts that it may speak for, besides itself. `*`: those that are not configured here, and those that
     # named it themselves; empty: none.
     leads_to: tuple[str, ...] = checked(each(_check_led_to), default=(ANY_HOST,))
+    # Whether its people are people here too, and whether it may halt agents here. Of no effect on a link that
+    # `channels` limits.
+    trusted: bool = True
     insecure: bool = False
     # Whether the secret itself is sent (PASS), as hosts do that know no challenge-response.
     plain_secret: bool = False
@@ -117,6 +120,11 @@ class LinkConfig:
                 f"link '{self.name}' to '{self.address}' would be readable on the way: "
                 f"put tls: in front of the address, or say 'insecure: true'"
             )
+
+    @property
+    def is_believed(self) -> bool:
+        """Return whether the host is believed about who is a person: the link is full and trusted."""
+        return self.trusted and not self.channels
 
     @property
     def endpoint(self) -> Endpoint | None:

@@ -8,6 +8,7 @@ from culture.config.ircd import NO_PASSWORDS, IrcdConfig
 from culture.ircd.auth.agents import NO_AGENTS, AgentNicks
 from culture.ircd.auth.login_backoff import LoginBackoff
 from culture.ircd.auth.questions import AccountNames, AccountQuestion, Answer, Asked, Authenticator
+from culture.ircd.authority.marks import mark
 from culture.ircd.commands.row import Command
 from culture.ircd.delivery.change_lines import announcement_for
 from culture.ircd.delivery.labels import LABEL
@@ -20,10 +21,12 @@ from culture.ircd.events import Change, Event, Quit, Redacted, Said
 from culture.ircd.failures import Failure
 from culture.ircd.http import is_http_request
 from culture.ircd.malformed import refuse_line
+from culture.ircd.model.account_data import load_account_data
 from culture.ircd.model.state import State
 from culture.ircd.model.user import User
 from culture.ircd.recording.audit import AuditTrail
 from culture.ircd.recording.clock import forward
+from culture.ircd.recording.commit import commit_events
 from culture.ircd.recording.ids import new_ids
 from culture.ircd.recording.record import Moment, Record
 from culture.ircd.refusal import Refusal, need_more_params, not_available
@@ -31,7 +34,7 @@ from culture.ircd.replication.links import MeshLinksPort
 from culture.ircd.replication.next_stamp import stamp_change, users_named_in
 from culture.ircd.restart.dirty_set import COMMANDS_WITHOUT_CHANGES
 from culture.ircd.session import CLOSED, LINKED, PROVING, REGISTERING, Phase, Session
-from culture.ircd.skills import NO_SKILLS, EventRecord, NotRecordedError, Skills
+from culture.ircd.skills import NO_SKILLS, EventRecord, Skills
 from culture.ircd.slices import Slices
 from culture.ircd.timeouts import check_all
 from culture.ircd.traffic import NO_TRAFFIC, Traffic
@@ -90,7 +93,7 @@ class Ircd:
             # Before the first link: the session file of the previous process may hold users of other hosts.
             self.state.expect_remote_users()
         for account_data in skills.remembered():
-            self.state.load_account_data(account_data)
+            load_account_data(self.state, account_data)
         # How often clients sent each command since the start.
         self.command_counts = dict.fromkeys(commands, 0)
         # The driver counts the traffic and sets this.
@@ -233,7 +236,7 @@ class Ircd:
         """
         self.delivery.end_run()
         if self.record.events:
-            self._commit()
+            self._unobserved += commit_events(self)
         elif self.links is not None:
             self.links.committed(())
         return self.delivery.drain()
@@ -243,24 +246,6 @@ class Ircd:
         if self._unobserved:
             events, self._unobserved = self._unobserved, []
             self.skills.observe(events)
-
-    def _commit(self) -> None:
-        events, senders = self.record.take()
-        events = events if self.links is None else self.links.proved(events)
-        wanted = events if self.links is None else self.skills.wanted_of(events)
-        try:
-            self.skills.commit(wanted)
-        except NotRecordedError as error:
-            self.delivery.discard_messages()
-            self.state.redactions.clear()
-            for session, command, target in senders:
-                self.fail(session, command, "NOT_RECORDED", f"Not sent to {target}: {error}")
-            if self.links is not None:
-                self.links.failed()
-        else:
-            self._unobserved += wanted
-            if self.links is not None:
-                self.links.committed([event for event in events if not event.is_local])
 
     def send(self, session: Session, line: str) -> None:
         """Queue a line for one client. A line that is too long is cut to the length of an IRC line."""
@@ -294,6 +279,7 @@ class Ircd:
         """Record an event of this host, apply it to the state and deliver it to the clients concerned."""
         msgid, at = self.new_id(), self.clock()
         if isinstance(event, Said):
+            event = mark(self, event)
             if event.command == "PRIVMSG":
                 # A NOTICE may be an automatic reply, so it does not end the idle time.
                 event.sender.spoke_at = at

@@ -52,6 +52,8 @@ class Asker:
 
     # Whether channels can be read by their members alone, also those that anybody may join.
     is_for_members: bool = False
+    # The other hosts that are believed about who is a person.
+    believed_hosts: frozenset[str] = frozenset()
 
     def is_kept_from(self, key: Folded) -> bool:
         """Return whether the user may not read the history of a channel. Members always may."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from culture.federation.event_lines import LINE_BYTES as LINK_LINE_BYTES
 from culture.ircd.auth.preauth import Refused
+from culture.ircd.authority.kinds import update_kind
 from culture.ircd.commands.session.authentication import log_in
 from culture.ircd.commands.session.confinement import may_log_in
 from culture.ircd.session import CLOSED, LINKED, PROVING, REGISTERED, Session
@@ -136,6 +137,7 @@ class Connection(asyncio.Protocol):
         self._bucket = self._driver.bucket_for(origin)
         self._driver.opened(self)
         if session.phase is REGISTERED:
+            update_kind(self._driver.ircd, session)
             self.is_registered = True
             self._driver.admission.registered()
 

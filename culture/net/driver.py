@@ -77,7 +77,7 @@ class Driver:
         # Custom authenticators of the operator. A reload may replace them.
         self.authenticators = authenticators
         self.agents = agents or AgentUsers(ircd.name, passwd=Path(os.devnull))
-        self._identification = Identification(self.agents, self.now)
+        self._identification = Identification(self.agents, self.now, lambda: ircd.config.names_unix_users)
         self.history_quota = HistoryQuota(lambda: ircd.config.history, self.now)
         self._logged_at: dict[str, float] = {}
         self._connections: dict[Session, Connection] = {}

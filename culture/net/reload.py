@@ -10,6 +10,7 @@ from typing import Any, Final
 from culture.config import loader
 from culture.config.ircd import DEFAULT_MOTD_FILE, IrcdConfig
 from culture.errors import ConfigError, CultureError, Problem
+from culture.ircd.authority.kinds import update_all_kinds
 from culture.ircd.commands.session.negotiation import announce_offers
 from culture.ircd.session import Session
 from culture.names import host_from_machine
@@ -122,6 +123,7 @@ def _reload(
     new = dataclasses.replace(read, **unchanged)
     driver.authenticators = authenticators
     driver.ircd.reconfigure(new, oper_passwords)
+    update_all_kinds(driver.ircd)
     announce_offers(driver.ircd, old)
     yield from _reload_certificate(certificate, new)
     log.info("reloaded '%s'", path, extra=fields("reloaded"))

@@ -31,6 +31,9 @@ class Agents:
     def find(self, nick: str) -> AgentNick | None:
         return self.known.get(nick.lower())
 
+    def runs_as(self, uid: int) -> bool:
+        return uid in (OWN, SHARED)
+
 
 @pytest.fixture
 def network(tmp_path: Path) -> Network:

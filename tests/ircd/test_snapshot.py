@@ -175,7 +175,8 @@ def test_what_cannot_go_on_is_told():
 
 # By another name, or made again from what is kept.
 KEPT_OTHERWISE = {
-    User: {"mask", "modes", "session", "spoke_at", "channels", "invites", "server"},
+    # `kind` follows from what the session can prove.
+    User: {"mask", "modes", "session", "spoke_at", "channels", "invites", "server", "kind"},
     Session: {
         "user",
         "phase",
@@ -189,7 +190,7 @@ KEPT_OTHERWISE = {
         # The connection knows it.
         "uid",
     },
-    Channel: {"members", "masks", "is_local", "_readers"},
+    Channel: {"members", "masks", "is_local", "_readers", "_has_agents"},
 }
 NOT_KEPT = {
     # Of the process: its timers, its output, its questions.

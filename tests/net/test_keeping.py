@@ -15,7 +15,7 @@ from culture.config.links import LinkConfig
 from culture.ircd.events import Joined
 from culture.ircd.model.channel import Channel, Flag
 from culture.ircd.replication.host_adapter import MeshHost
-from culture.ircd.replication.remote_users import add_remote_user, remove_remote_user
+from culture.ircd.replication.remote_users import add_remote_user, host_returned, remove_remote_user
 from culture.ircd.replication.snapshot_lines import SnapshotUser
 from culture.ircd.server import Ircd
 from culture.net.driver import Driver
@@ -139,7 +139,7 @@ async def test_a_channel_whose_members_were_lost_is_written_until_their_host_is_
         await ori.until(" NICK ")
         assert [each["name"] for each in server.kept("channel")] == ["#a", "#inside"]
 
-        server.driver.ircd.state.host_returned("thor")
+        host_returned(server.driver.ircd.state, "thor")
         ori.send("NICK spark-ori")
         await ori.until(" NICK ")
         assert [each["name"] for each in server.kept("channel")] == ["#a"]

@@ -22,10 +22,17 @@ class AgentNicks(Protocol):
         """Return the agent with this nick, connected or not, if there is one."""
         ...
 
+    def runs_as(self, uid: int) -> bool:
+        """Return whether an agent of this host runs as this Unix user, its own or a person's."""
+        ...
+
 
 class _NoAgents:
     def find(self, nick: str) -> AgentNick | None:
         return None
+
+    def runs_as(self, uid: int) -> bool:
+        return False
 
 
 NO_AGENTS: Final[AgentNicks] = _NoAgents()

@@ -58,7 +58,7 @@ def deliver_plain_messages(
     One call takes all arrivals of a loop tick: the lookups that they share are a third of the cost of each.
     """
     state, record, delivery, new_id = ircd.state, ircd.record, ircd.delivery, ircd.new_id
-    bots = state.by_mode[_BOT]
+    bots, agents = state.by_mode[_BOT], state.agents
     at, heard_at = ircd.clock(), ircd.timer()
     session: Session | None = None
     delivered_total = 0
@@ -78,8 +78,8 @@ def deliver_plain_messages(
                 return key, data
             sender = session.user
             mask = sender.mask
-            # Looking up the sender in the set of bots touches less memory than reading their modes.
-            if len(mask) > _SHORT_MASK or sender in bots:
+            # Looking up the sender in the set of agents touches less memory than reading their modes.
+            if len(mask) > _SHORT_MASK or sender in agents:
                 return key, data
             lines = data[_PREFIX_BYTES:-2].decode().split(_SEPARATOR)
             if session.credit < len(lines):
@@ -140,10 +140,14 @@ def _eligible_target(ircd: "Ircd", session: Session, name: str) -> Channel | Use
     # Try the name as typed first: folding is needed only for names in another case.
     if name[0:1] == "#":
         channel = state.channels.get(name) or state.channels.get(fold(name))  # type: ignore[call-overload]
-        may_speak = channel is not None and sender in channel.members and channel.may_speak(sender)
-        return channel if may_speak else None
+        if channel is None or sender not in channel.members or not channel.may_speak(sender):
+            return None
+        # Messages that agents read say who sent them, where that is proved.
+        return None if state.agents and channel.has_agents else channel
     user: User | None
     user = state.users.get(name) or state.users.get(fold(name))  # type: ignore[call-overload]
     if user is None or user.away or user in state.by_mode[_REGISTERED_ONLY] or user is sender:
+        return None
+    if user in state.agents:
         return None
     return None if session.wants_echo or user.session is None else user

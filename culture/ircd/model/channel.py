@@ -99,16 +99,17 @@ class Channel:
     # Lost hosts whose users may still be members.
     torn: frozenset[str] = frozenset()
     _readers: "dict[Form, list[Session]] | None" = None
+    _has_agents: bool | None = None
 
     def add_member(self, user: User, statuses: set[Status]) -> None:
         """Add a member."""
         self.members[user] = statuses
-        self._readers = None
+        self._readers = self._has_agents = None
 
     def remove_member(self, user: User) -> None:
         """Remove a member."""
         del self.members[user]
-        self._readers = None
+        self._readers = self._has_agents = None
 
     @property
     def readers(self) -> "Mapping[Form, list[Session]]":
@@ -122,6 +123,17 @@ class Channel:
                 if user.session is not None:
                     self._readers.setdefault(user.session.form, []).append(user.session)
         return self._readers
+
+    @property
+    def has_agents(self) -> bool:
+        """Return whether a member is an agent or a bot. The answer is cached, because messages need it."""
+        if self._has_agents is None:
+            self._has_agents = any(user.is_agent for user in self.members)
+        return self._has_agents
+
+    def forget_agents(self) -> None:
+        """Drop the cached answer, because a member became an agent or is none any more."""
+        self._has_agents = None
 
     def forget_readers(self) -> None:
         """Drop the cached groups, because a member negotiated other capabilities."""

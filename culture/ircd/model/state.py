@@ -33,8 +33,8 @@ from culture.ircd.model.whowas import Whowas
 from culture.ircd.replication.stamps import NEVER, Stamp, Standing
 from culture.ircd.replication.tombstones import EmptyChannels, Tombstones
 from culture.ircd.restart.dirty_set import DirtySet
-from culture.ircd.skills import Remembered
 from culture.names import Folded, fold
+from culture.protocol.authority.senders import SenderKind
 
 # How many channels that a user has left keep their standing, for late events from peers.
 MOST_LEFT: Final = 100
@@ -72,6 +72,8 @@ class State:
         self.whowas = Whowas()
         # The users with each user mode, so that LUSERS need not count them.
         self.by_mode: dict[UserMode, set[User]] = {mode: set() for mode in UserMode}
+        # The users who are agents or bots.
+        self.agents: set[User] = set()
         # The users of this host by account; several connections may share one.
         self.by_account: dict[Folded, set[User]] = {}
         self.metadata = Metadata()
@@ -89,14 +91,6 @@ class State:
         )
         for each in tombstones:
             each.enabled = True
-
-    def load_account_data(self, known: Remembered) -> None:
-        """Load read markers and metadata of accounts from before the server started."""
-        for account, markers in known.markers.items():
-            of_one = self.markers.of_accounts.setdefault(account, {})
-            of_one.update((fold(target), timestamp) for target, timestamp in markers.items())
-        for account, values in known.metadata.items():
-            self.metadata.of_accounts.setdefault(account, {}).update(values)
 
     def find_user(self, nick: str) -> User | None:
         """Return the user with a nick, if there is one."""
@@ -169,22 +163,6 @@ class State:
             self.early_standings.add(who, standings)
         return standings.setdefault(fold(name), Standing())
 
-    def host_lost(self, host: str) -> None:
-        """Mark the channels of users of a lost host: on that host they may still be members."""
-        for channel in {
-            channel for user in self.remote_users.get(host, ()) for channel in user.channels.values()
-        }:
-            channel.torn |= {host}
-            self.dirty.touch_channel(channel.key)
-
-    def host_returned(self, host: str) -> None:
-        """Remove the marks that `host_lost` set."""
-        for key in self.empty_channels.torn():
-            self.dirty.touch_channel(key)
-        for channel in [*self.channels.values(), *self.shadowed.values()]:
-            channel.torn -= {host}
-        self.empty_channels.mend(host)
-
     def find_empty_channel(self, name: str) -> Channel:
         """Return the tombstone of a channel without members; make one if there is none."""
         left = self.empty_channels.get(fold(name)) or Channel(name, 0.0)
@@ -215,6 +193,15 @@ class State:
         """Set or remove a user mode."""
         toggle(user.modes, mode, present)
         toggle(self.by_mode[mode], user, present)
+        if mode is UserMode.BOT:
+            self.set_kind(user, user.kind)
+
+    def set_kind(self, user: User, kind: SenderKind) -> None:
+        """Note whether a person or an agent is behind a user."""
+        user.kind = kind
+        toggle(self.agents, user, user.is_agent)
+        for channel in user.channels.values():
+            channel.forget_agents()
 
     def apply(self, event: Change, at: float) -> None:
         """Change the state as an event says. The dirty set is updated first."""
@@ -244,6 +231,7 @@ class State:
             case Quit(user):
                 self.whowas.remember(user, at)
                 self._log_out(user)
+                self.agents.discard(user)
                 for mode in user.modes:
                     self.by_mode[mode].discard(user)
                 for channel in list(user.channels.values()):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from culture.ircd.replication.stamps import Standing
 from culture.names import Folded, fold
+from culture.protocol.authority.senders import SenderKind
 from culture.protocol.parties import Party, party_of
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ class User(UserFront):
     # from one user to another. Clients are never told it.
     session_id: str = ""
     standings: dict[Folded, Standing] = field(default_factory=dict)
+    # Whether a person or an agent is behind the user, as far as there is proof. Only `set_kind` changes it.
+    kind: SenderKind = SenderKind.UNKNOWN
 
     def __post_init__(self) -> None:
         self.identify()
@@ -150,6 +153,11 @@ class User(UserFront):
     @property
     def is_bot(self) -> bool:
         return UserMode.BOT in self.modes
+
+    @property
+    def is_agent(self) -> bool:
+        """Return whether the user is an agent or a bot: the server knows it, or the user says so."""
+        return self.kind is SenderKind.AGENT or UserMode.BOT in self.modes
 
     @property
     def is_invisible(self) -> bool:

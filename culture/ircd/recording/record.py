@@ -166,7 +166,9 @@ class Record:
         match event:
             case Joined(user, channel):
                 made_at = str(int(channel.created_at * 1000))
-                about = (made_at, "-" if channel.members else "o", format_stamp(channel.made_anew))
+                is_operator = Status.OPERATOR in user.standing_in(channel).held
+                granted = Status.OPERATOR if is_operator else "-"
+                about = (made_at, granted, format_stamp(channel.made_anew))
                 self._in_channel(moment, "ENTER", channel, user, params=about)
                 made = NO_TAGS if channel.members else {MADE_TAG: ""}
                 self._in_channel(moment, "JOIN", channel, user, user.realname, tags=made)

@@ -5,8 +5,10 @@ event arrives, its user may have another nick, its channel another name, and its
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from culture.ircd.authority.kinds import is_believed
+from culture.ircd.authority.marks import believed_tags, note_agent
 from culture.ircd.commands.messages.privmsg import call_absent
 from culture.ircd.commands.people.chghost import show_host
 from culture.ircd.commands.server.oper import call_out, put_out
@@ -36,6 +38,7 @@ from culture.ircd.model.channel import STATUSES, Channel, Status, status_of
 from culture.ircd.model.metadata import is_key
 from culture.ircd.model.user import NOBODY, SignOn, User, parse_sign_on
 from culture.ircd.replication.apply_snapshot import SnapshotApplier
+from culture.ircd.replication.entering import Entering, entering_of
 from culture.ircd.replication.merge import ChannelMerge, StatusChange
 from culture.ircd.replication.next_stamp import split_changes
 from culture.ircd.replication.remote_users import (
@@ -53,8 +56,8 @@ from culture.ircd.replication.remote_users import (
 from culture.ircd.replication.rename import RemoteRename
 from culture.ircd.replication.snapshot_lines import METADATA, SettingChange, SnapshotUser, standing_line
 from culture.ircd.replication.snapshot_reader import check_setting, mode_setting, read_members, read_snapshot
-from culture.ircd.replication.stamps import TOPIC, Stamp, parse_stamp, stamp_of
-from culture.names import SIGNS, Folded, fold
+from culture.ircd.replication.stamps import TOPIC, stamp_of
+from culture.names import SIGNS, fold
 from culture.protocol.accounts import account_at
 from culture.protocol.event_record import LINES_TAG, NAMED_TAG, PROOF_TAG, EventRecord
 from culture.protocol.line import MalformedLine
@@ -66,16 +69,6 @@ if TYPE_CHECKING:
 
 _SPEECH: Final[dict[str, SpeechCommand]] = {"PRIVMSG": "PRIVMSG", "NOTICE": "NOTICE", "TAGMSG": "TAGMSG"}
 _Change = StatusChange | SettingChange
-
-
-class Entering(NamedTuple):
-    """The channel that the next JOIN of a host is about, as its ENTER event described it."""
-
-    key: Folded
-    made_at: float
-    # The user created the channel, and so becomes its operator.
-    is_maker: bool
-    made_anew: Stamp
 
 
 class EventApplier:
@@ -111,8 +104,10 @@ class EventApplier:
         if target is None or self._state.redactions.has(record.target, record.id):
             return
         sender = self._source(record)
+        note_agent(self._state, sender, record.tags)
         room = LINE_BYTES - size(f":{sender.mask} {command} {record.target} :")
-        tags = {**record.tags}
+        is_believed_here = record.scope == "*" and is_believed(self._ircd.config, record.origin)
+        tags = believed_tags(record.tags, is_believed=is_believed_here)
         tags.pop(PROOF_TAG, None)
         lines = tags.pop(LINES_TAG, "")
         is_whole = "\n" not in record.text and size(record.text) <= room and not lines
@@ -202,9 +197,7 @@ class EventApplier:
     # Members of channels.
 
     def _enter(self, record: EventRecord) -> None:
-        made, granted, anew = record.params
-        about = (fold(record.target), int(made) / 1000, granted == Status.OPERATOR, parse_stamp(anew))
-        self._entering[record.origin] = Entering(*about)
+        self._entering[record.origin] = entering_of(record)
 
     def _join(self, record: EventRecord) -> None:
         entering = self._entering.pop(record.origin, None)
@@ -222,7 +215,7 @@ class EventApplier:
         if not standing.join(stamp) or user in channel.members:
             return
         standing.made_at = entering.made_at if entering is not None else channel.created_at
-        if entering is not None and entering.is_maker:
+        if entering is not None and entering.is_operator:
             standing.give(Status.OPERATOR, stamp, present=True)
         self._apply(record, Joined(user, channel))
         announce_statuses(self._ircd, user, channel)

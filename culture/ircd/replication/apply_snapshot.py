@@ -25,6 +25,7 @@ from culture.ircd.replication.merge import ChannelMerge, StatusChange
 from culture.ircd.replication.remote_users import (
     add_remote_user,
     announce_statuses,
+    host_returned,
     relay_kicked,
     relay_known,
     remove_remote_user,
@@ -87,7 +88,7 @@ class SnapshotApplier:
             if held is not None and held.server != self._origin:
                 # Only a user's own connection or own host may change the user.
                 raise MalformedLine(f"'{known.nick}' is not a user of '{self._origin}'")
-        self._state.host_returned(self._origin)
+        host_returned(self._state, self._origin)
         for user in [*self._state.remote_users.get(self._origin, ())]:
             if not self._is_here(user):
                 remove_remote_user(self._ircd, user, LEFT_REASON, self._told)

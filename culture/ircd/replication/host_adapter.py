@@ -6,7 +6,7 @@ from typing import Final
 from culture.ircd.delivery.queue import DeliveryQueue
 from culture.ircd.replication.apply_event import EventApplier
 from culture.ircd.replication.apply_snapshot import SnapshotApplier, send_queued
-from culture.ircd.replication.remote_users import remove_remote_user
+from culture.ircd.replication.remote_users import host_lost, remove_remote_user
 from culture.ircd.replication.snapshot_lines import HostSnapshot, snapshot_lines
 from culture.ircd.replication.snapshot_reader import check_modes, read_snapshot
 from culture.ircd.server import Ircd
@@ -87,7 +87,7 @@ class MeshHost:
         """Remove the users of hosts that are out of reach, as a netsplit between two hosts."""
         queue = DeliveryQueue(is_recorded=False)
         for origin in origins:
-            self._state.host_lost(origin)
+            host_lost(self._state, origin)
             for user in [*self._state.remote_users.get(origin, ())]:
                 remove_remote_user(self._ircd, user, " ".join(between), queue)
             self._shown.discard(origin)

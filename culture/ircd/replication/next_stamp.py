@@ -1,5 +1,6 @@
 """Stamp local changes: later than the last change of everything they touch."""
 
+from culture.ircd.authority.operators import becomes_operator
 from culture.ircd.events import (
     Change,
     ChannelRenamed,
@@ -32,7 +33,7 @@ def stamp_change(event: Change, state: State, host: str, at: float) -> int:
             stamp = Stamp(max(at_ms, standing.latest_ms + 1, channel.made_anew.at_ms + 1), host)
             standing.join(stamp)
             standing.made_at = channel.created_at
-            if not channel.members:
+            if becomes_operator(user, channel):
                 standing.give(Status.OPERATOR, stamp, present=True)
             return stamp.at_ms
         case Kicked(channel=channel, kicked=kicked):

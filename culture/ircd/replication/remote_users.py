@@ -74,6 +74,23 @@ def remove_remote_user(ircd: "Ircd", user: User, reason: str, into: DeliveryQueu
     tell_offline(ircd, user.nick)
 
 
+def host_lost(state: State, host: str) -> None:
+    """Mark the channels of users of a lost host: on that host they may still be members."""
+    guests = state.remote_users.get(host, ())
+    for channel in {channel for user in guests for channel in user.channels.values()}:
+        channel.torn |= {host}
+        state.dirty.touch_channel(channel.key)
+
+
+def host_returned(state: State, host: str) -> None:
+    """Remove the marks that `host_lost` set."""
+    for key in state.empty_channels.torn():
+        state.dirty.touch_channel(key)
+    for channel in [*state.channels.values(), *state.shadowed.values()]:
+        channel.torn -= {host}
+    state.empty_channels.mend(host)
+
+
 def remove_if_in_no_channel(ircd: "Ircd", user: User) -> None:
     """Remove a user of another host who is in no channel."""
     if user.server and not user.channels:
@@ -123,5 +140,5 @@ def announce_statuses(ircd: "Ircd", user: User, channel: Channel, into: Delivery
     """Send the members of a channel the statuses of a user who joined, as a MODE from the user's host."""
     if held := sorted(channel.members[user]):
         nicks = [user.nick] * len(held)
-        line = format_line("MODE", channel.name, "+" + "".join(held), *nicks, source=user.server)
+        line = format_line("MODE", channel.name, "+" + "".join(held), *nicks, source=user.server or ircd.name)
         (into or ircd.delivery).tell(Rendered(line, ircd.clock()), channel.members)

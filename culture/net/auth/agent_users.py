@@ -119,6 +119,13 @@ class AgentUsers:
             return AgentNick(agent.nick, frozenset({self._own_uid, shared}), False)
         return None
 
+    def runs_as(self, uid: int) -> bool:
+        """Return whether an agent of this host runs as this Unix user, its own or a person's."""
+        if uid in self._users.agents:
+            return True
+        found = (self.find(nick) for nick in self._configured)
+        return any(agent is not None and uid in agent.uids for agent in found)
+
     @property
     def _users(self) -> _Users:
         self._follow_agents_file()

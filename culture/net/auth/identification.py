@@ -16,17 +16,25 @@ LOG_INTERVAL_S: Final = 60.0
 
 
 class Identification:
-    """Identifies connections; TCP connections wait for a lookup only if agents are configured."""
+    """Identifies connections; TCP connections wait for a lookup only if somebody's user matters."""
 
-    def __init__(self, agents: AgentUsers, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        agents: AgentUsers,
+        now: Callable[[], float],
+        are_users_named: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`are_users_named` says whether the configuration names Unix users; agents always matter."""
         self.agents = agents
+        self._are_users_named = are_users_named
         self._now = now
         self._peers = PeerUsers()
         self._logged_at = -LOG_INTERVAL_S
 
     def identify(self, sock: socket.socket, then: Callable[[int | None], None]) -> None:
         """Call `then` with the uid, or None if it is not needed or not local; or close the socket."""
-        if sock.family == socket.AF_UNIX or not self.agents.are_configured:
+        is_needed = self.agents.are_configured or self._are_users_named()
+        if sock.family == socket.AF_UNIX or not is_needed:
             then(None)
         else:
             self._peers.find(sock, lambda found: self._identified(sock, found, then))

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from culture.names import HOST_LENGTH, has_prefix, is_channel, is_host, is_nick, is_relayed_nick
+from culture.protocol.authority.senders import HOPS_TAG, SENDER_TAG, SenderKind
 from culture.protocol.event_record import (
     FOR_HOSTS,
     GENERATION_SHIFT,
@@ -71,7 +72,10 @@ HOST_ITSELF: Final = "*"
 BOT_TAG: Final = "bot"
 # Tags that a peer may set. Time, msgid, account, batch and label are set by the server that delivers a
 # message, never by a peer.
-_TAGS: Final = frozenset({BOT_TAG, MENTIONS_TAG, RELAY_TAG, *FOR_HOSTS})
+_TAGS: Final = frozenset({BOT_TAG, HOPS_TAG, MENTIONS_TAG, RELAY_TAG, SENDER_TAG, *FOR_HOSTS})
+_SENDERS: Final = frozenset({SenderKind.PERSON, SenderKind.AGENT})
+# More than an honest host counts between two messages of people.
+HOPS_OF_AGENTS: Final = 10_000
 _TAG_NAME: Final = re.compile(r"\+?[A-Za-z0-9./-]{1,128}")
 
 _DIGITS: Final = re.compile(r"[0-9]{1,16}")
@@ -279,6 +283,10 @@ def message_tags(tags: Mapping[str, str], host: str) -> Mapping[str, str]:
     if tags.get(MENTIONS_TAG):
         for each in at_most(tags[MENTIONS_TAG].split(","), TAGS, "mentions"):
             any_nick(each)
+    if SENDER_TAG in tags and tags[SENDER_TAG] not in _SENDERS:
+        raise refuse("neither a person nor an agent", tags[SENDER_TAG])
+    if HOPS_TAG in tags:
+        whole_number(tags[HOPS_TAG], HOPS_OF_AGENTS)
     if STAMP_TAG in tags:
         time_ms(tags[STAMP_TAG])
     if NAMED_TAG in tags:

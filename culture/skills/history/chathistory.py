@@ -109,7 +109,7 @@ def _messages(
     rows = _SELECT[subcommand](look, points)
     # Around a message there are two ends.
     is_last = len(rows) < limit and subcommand != "AROUND"
-    replies = [replayed(row, what.name, asker.caps) for row in rows]
+    replies = [replayed(row, what.name, asker.caps, asker.believed_hosts) for row in rows]
     return ReplyBatch("chathistory", (target,), replies, _end_tag(asker, is_last=is_last))
 
 

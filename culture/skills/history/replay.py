@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Set
 from typing import Final
 
+from culture.ircd.authority.marks import believed_tags
 from culture.ircd.delivery.text import LINE_BYTES, fragments_of, size
 from culture.ircd.skills import Reply
 from culture.protocol.accounts import account_at
@@ -31,10 +32,14 @@ def commands_for(caps: Set[str]) -> tuple[str, ...]:
     return (*SPEECH, *EVENTS, *tags_only, *redactions)
 
 
-def replayed(row: Recorded, name: str, caps: Set[str]) -> Reply:
-    """Return the original line. `name` is its channel, `caps` are the reader's capabilities."""
+def replayed(row: Recorded, name: str, caps: Set[str], believed: Set[str]) -> Reply:
+    """Return the original line. `name` is its channel, `caps` are the reader's capabilities.
+
+    Only the hosts in `believed` are believed about who is a person, besides this one.
+    """
     at, account = row.at_ms / 1000, account_at(row.account, row.origin)
-    tags = {tag: value for tag, value in row.tags.items() if tag not in FOR_HOSTS}
+    tags = believed_tags(row.tags, is_believed=not row.origin or row.origin in believed)
+    tags = {tag: value for tag, value in tags.items() if tag not in FOR_HOSTS}
     where = () if row.command in _NOWHERE else (row.target or name,)
     head = (*where, *row.params)
     if row.command in SPEECH:

@@ -39,6 +39,7 @@ class HostileWorld(World):
     def __init__(self, random: Random, wires: dict[frozenset[str], Wire]) -> None:
         super().__init__(random, wires, _start)
         self.liar = self.machines[NAME]
+        self.distrusted = frozenset({NAME})
         # The honest hosts as if there were nobody else.
         self.honest = World(random, {pair: wire for pair, wire in wires.items() if NAME not in pair}, _start)
         self.honest.machines = {name: each for name, each in self.machines.items() if name != NAME}
@@ -153,6 +154,7 @@ def check_words(world: HostileWorld) -> None:
             for nick, text in reader.heard:
                 is_honest = nick.partition("-")[0].lower() in names and "-" in nick
                 assert not (is_honest and MARK in text), f"{reader.nick} heard {nick} say {text}"
+            assert not reader.people, f"{reader.nick} takes {reader.people} for people"
 
 
 def check_liar_limits(world: HostileWorld) -> None:

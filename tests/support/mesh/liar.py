@@ -20,6 +20,15 @@ NAME: Final = "liar"
 # How many lines of a turn that has something to say are followed by a lie.
 RATE: Final = 0.3
 TAGS: Final = ("account", "time", "msgid", "batch", "label", "bot", "+draft/reply", "agentirc.dev/mentions")
+# Claims about the sender of a message, well-formed or not.
+CLAIMS: Final = (
+    "agentirc.dev/sender=person",
+    "agentirc.dev/sender=agent",
+    "agentirc.dev/sender=operator",
+    "agentirc.dev/hops=0",
+    "agentirc.dev/hops=9999",
+    "agentirc.dev/hops=99999999999999999999",
+)
 
 
 class LyingHost(ServerHost):
@@ -195,6 +204,8 @@ class Lies:
             tags += f";a={self._one('admin', 'ori', 'ori@spark', 'a b', '')}"
         if self._random.random() < 0.2:
             tags += f";.{self._one(*TAGS)}={MARK}"
+        if self._random.random() < 0.3:
+            tags += f";.{self._one(*CLAIMS)}"
         if self._random.random() < 0.05:
             tags += f";.+{MARK}={'x' * 60_000}"
         if self._random.random() < 0.2:

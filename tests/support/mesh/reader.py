@@ -1,5 +1,6 @@
 """What a client makes of the lines that it reads: who is in its channels, and which messages it saw."""
 
+from culture.protocol.authority.senders import SENDER_TAG, SenderKind
 from culture.protocol.line import Line, parse_line
 
 
@@ -11,11 +12,15 @@ class Reader:
         self.messages: list[tuple[str, str]] = []
         # Who said what, in channels or to this client alone.
         self.heard: list[tuple[str, str]] = []
+        # Who is a person, as the server said on their messages.
+        self.people: set[str] = set()
 
     def read(self, text: str) -> None:
         line = parse_line(text)
         if line.command in ("PRIVMSG", "NOTICE", "TOPIC"):
             self.heard.append((line.nick, line.params[-1]))
+            if line.tags.get(SENDER_TAG) == SenderKind.PERSON:
+                self.people.add(line.nick)
         match line.command:
             case "001":
                 self.nick = line.params[0]

@@ -1,12 +1,13 @@
 """A simulated host with the real server: its core, the mesh, and clients that type lines."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits
+from culture.config.links import LinkConfig
 from culture.federation.links.link import Outbox, PendingRead
 from culture.federation.mesh import Mesh
-from culture.federation.ports import Caller, MeshNote
+from culture.federation.ports import Caller, MeshNote, Peer
 from culture.ircd.commands.table import COMMANDS
 from culture.ircd.delivery.fast_path import deliver_plain_messages
 from culture.ircd.delivery.queue import join_output
@@ -57,6 +58,7 @@ class ServerHost:
                 name=self.name,
                 limits=Limits(sendq_bytes=0),
                 accounts=AccountsConfig(reserve_nicks=False),
+                links=_links(world.peers_of(self.name), world.distrusted),
             ),
             COMMANDS,
             clock=clock,
@@ -232,6 +234,13 @@ class ServerHost:
             line = " ".join([command, *middle, f":{last}"])
         if deliver_plain_messages(self.ircd, [(None, session, line.encode() + CRLF)]) is not None:
             self.ircd.received(session, line.encode())
+
+
+def _links(peers: Mapping[str, Peer], distrusted: frozenset[str]) -> tuple[LinkConfig, ...]:
+    return tuple(
+        LinkConfig(name, name, channels=tuple(peer.channels or ()), trusted=name not in distrusted)
+        for name, peer in peers.items()
+    )
 
 
 def _clock(world: World, machine: Machine) -> Callable[[], float]:

@@ -144,6 +144,8 @@ class World:
         self.notes: list[tuple[str, MeshNote]] = []
         # All lines that arrived anywhere.
         self.carried: list[str] = []
+        # The hosts that no other believes about who is a person.
+        self.distrusted: frozenset[str] = frozenset()
         self.machines = {name: Machine(name) for name in sorted(frozenset().union(*wires))}
 
     # Time.

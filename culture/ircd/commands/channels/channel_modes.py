@@ -154,7 +154,9 @@ class _Changes:
             raise Refusal(ERR_USERNOTINCHANNEL, user.nick, name, "They aren't on that channel")
         gives_up = user is self._user and not adding
         may_moderate_only = self._channel.rank(self._user) <= RANKS[Status.HALF_OPERATOR]
-        if status is not Status.VOICED and may_moderate_only and not gives_up:
+        # Whom an agent made operator would have their authority from an agent.
+        may_not_grant = may_moderate_only or self._user.is_agent
+        if status is not Status.VOICED and may_not_grant and not gives_up:
             raise not_channel_operator(self._channel.name)
         held = self._statuses.setdefault(user, set(self._channel.members[user]))
         if (status in held) is not adding:

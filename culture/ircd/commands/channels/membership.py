@@ -8,6 +8,7 @@ from culture.ircd.events import AwayChanged, Joined, Parted, TopicChanged
 from culture.ircd.model.channel import Channel, Flag, Setting, Topic
 from culture.ircd.model.user import User
 from culture.ircd.refusal import Refusal, no_such_channel, not_channel_operator
+from culture.ircd.replication.remote_users import announce_statuses
 from culture.ircd.server import Ircd
 from culture.ircd.session import Session
 from culture.ircd.slices import Steps
@@ -61,6 +62,8 @@ def _join_one(ircd: Ircd, session: Session, name: str, key: str) -> None:
         raise Refusal(ERR_TOOMANYCHANNELS, name, "You have joined too many channels")
     _check_admission(channel, user, key)
     ircd.publish(Joined(user, channel))
+    if len(channel.members) > 1:
+        announce_statuses(ircd, user, channel)
     if user.away:
         ircd.publish(AwayChanged(user, user.away, newcomer_to=channel))
     tell_newcomer(ircd, user, channel)

@@ -1,5 +1,6 @@
 """MODE: show or change the modes of a channel or of the client's own user."""
 
+from culture.ircd.authority.kinds import update_kind
 from culture.ircd.commands.channels.channel_modes import change_modes
 from culture.ircd.commands.targets import require_channel
 from culture.ircd.delivery.send_from import send_from
@@ -57,6 +58,7 @@ def _user_mode(ircd: Ircd, session: Session, target: str, changes: list[str]) ->
             ircd.state.set_user_mode(user, UserMode(letter), present=adding)
             effective.add(adding, letter)
     if effective.changes:
+        update_kind(ircd, session)
         line = format_line("MODE", user.nick, effective.changes, source=user.mask)
         send_from(ircd, user, session, line)
         tell_user_modes(ircd, user)

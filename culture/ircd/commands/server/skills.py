@@ -49,6 +49,7 @@ def asker_of(ircd: Ircd, session: Session, words: Sequence[str]) -> Asker:
         user.mask,
         {key: state.channels[key].guard for key in state.guarded},
         ircd.config.history.readable == "members",
+        frozenset(link.name for link in ircd.config.links if link.is_believed),
     )
 
 

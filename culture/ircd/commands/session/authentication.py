@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from culture.ircd.auth.proof import PROOFS
+from culture.ircd.authority.kinds import update_kind
 from culture.ircd.capabilities.offered import mechanisms
 from culture.ircd.commands.messages.markread import carry_markers
 from culture.ircd.commands.session.confinement import is_agent, may_log_in
@@ -69,6 +70,8 @@ def log_in(ircd: Ircd, session: Session, account: str, mechanism: str) -> None:
     user.account = account
     if not is_agent(session):
         session.proof = PROOFS[mechanism]
+    if session.phase is Phase.REGISTERED:
+        update_kind(ircd, session)
 
 
 def abandon_exchange(ircd: Ircd, session: Session) -> None:

@@ -4,6 +4,7 @@ import hmac
 import re
 from functools import partial
 
+from culture.ircd.authority.kinds import update_kind
 from culture.ircd.commands.server.info import send_lusers, send_motd
 from culture.ircd.commands.session.authentication import abandon_exchange
 from culture.ircd.commands.session.confinement import is_agent, is_another_nick, is_nick_of_present_agent
@@ -65,6 +66,7 @@ def _rename(ircd: Ircd, session: Session, new: str) -> None:
     _check_nick(ircd, session, new)
     old = session.user.nick
     ircd.publish(Renamed(session.user, new))
+    update_kind(ircd, session)
     if fold(old) != fold(new):
         tell_offline(ircd, old)
         tell_online(ircd, session.user)
@@ -118,6 +120,7 @@ def _let_in(ircd: Ircd, session: Session) -> None:
     # Metadata that was set before registration is published after the user is announced.
     early, user.metadata = user.metadata, {}
     ircd.state.add_user(user)
+    update_kind(ircd, session)
     ircd.record.user_arrived(Moment("", ircd.clock()), user, ircd.state.metadata.of(user))
     tell_online(ircd, user)
     tell_watchers(ircd, user)
