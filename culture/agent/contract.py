@@ -178,6 +178,8 @@ class SideAnswer:
     usage: Usage = field(default_factory=Usage)
     # None if the backend does not report it.
     cost_usd: float | None = None
+    # The name of the model that answered, for a table of prices; empty if the backend does not say.
+    model: str = ""
 
 
 class ToollessModel(ABC):

@@ -196,7 +196,8 @@ def _find(speaker: Speaker, path: str | None) -> str:
 
 async def _do(session: BackendSession, job: Job) -> Message:
     match job.kind:
-        case JobKind.PROMPT:
+        # Only claude has deferred calls to continue with.
+        case JobKind.PROMPT | JobKind.CONTINUE:
             return await session.prompt(job.text)
         case JobKind.COMPACT:
             return await session.compact()

@@ -1,27 +1,46 @@
 """The backends by their names in agents.yaml. How to add one: docs/howto/backends.md."""
 
-from collections.abc import Callable
+import contextlib
+import os
+from collections.abc import Callable, Iterator
 
 from culture.agent.backends.acp import runner as acp
 from culture.agent.backends.codex import runner as codex
 from culture.agent.backends.codex import settings
 from culture.agent.backends.copilot import runner as copilot
+from culture.agent.backends.messages_api import MessagesApiModel, login_headers
 from culture.agent.backends.programs import INSTALL_CLAUDE_SDK
-from culture.agent.contract import AgentRunnerBase, SessionSpec
+from culture.agent.contract import AgentRunnerBase, SessionSpec, ToollessModel
 from culture.errors import UnavailableError
 
 
 def _claude(spec: SessionSpec) -> AgentRunnerBase:
-    try:
+    with _needing_sdk():
         # An optional dependency, and a heavy one; nobody else waits for it.
         from culture.agent.backends.claude.runner import ClaudeRunner
-    except ModuleNotFoundError as error:
-        missing = f"the Python module '{error.name}' is missing"
-        raise UnavailableError(missing, hint=INSTALL_CLAUDE_SDK) from None
     return ClaudeRunner(spec)
 
 
-# What each program reads its key from, unless agents.yaml says otherwise.
+def _toolless_claude(spec: SessionSpec) -> ToollessModel:
+    env = {**os.environ, **spec.env}
+    if login_headers(env):
+        return MessagesApiModel(spec, env)
+    with _needing_sdk():
+        # As above.
+        from culture.agent.backends.claude.toolless import ClaudeCliModel
+    return ClaudeCliModel(spec)
+
+
+@contextlib.contextmanager
+def _needing_sdk() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = f"the Python module '{error.name}' is missing"
+        raise UnavailableError(missing, hint=INSTALL_CLAUDE_SDK) from None
+
+
+# The variable that each program reads its key from, unless agents.yaml says otherwise.
 KEY_VARIABLES = {
     "acp": "ANTHROPIC_API_KEY",
     "claude": "ANTHROPIC_API_KEY",
@@ -29,7 +48,7 @@ KEY_VARIABLES = {
     "copilot": "COPILOT_GITHUB_TOKEN",
 }
 
-# What else each may find a key or a login in.
+# Other variables in which each program may find a key or a login.
 _OTHER_KEYS = {
     "acp": (),
     "claude": ("ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
@@ -48,4 +67,10 @@ BACKENDS: dict[str, Callable[[SessionSpec], AgentRunnerBase]] = {
     "claude": _claude,
     "codex": codex.make_runner,
     "copilot": copilot.make_runner,
+}
+
+# Models for single calls without tools, such as those of a supervisor. These settings of a session count:
+# model, thinking, env, directory and command.
+TOOLLESS: dict[str, Callable[[SessionSpec], ToollessModel]] = {
+    "claude": _toolless_claude,
 }

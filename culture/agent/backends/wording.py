@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from culture.agent.contract import Result, Usage
+from culture.agent.contract import Result, ToolUse, Usage
 
 INTERRUPTED: Final = "interrupted"
+OVER_BUDGET: Final = "the budget of the session is spent"
 
 _API_ERRORS = {
     401: "the API of the model refuses the key",
@@ -24,13 +25,16 @@ def result(
     usage: Usage | None = None,
     context: float | None = None,
     asked: bool = True,
+    is_over_budget: bool = False,
+    deferred: ToolUse | None = None,
 ) -> Result:
     """Make the result of a turn. With an error, or the status of an API that failed, the turn failed."""
     told = api_error(status) if status is not None else " ".join(error.split())
-    return Result(told, status, cost_usd, duration_ms, usage, context, asked)
+    return Result(told, status, cost_usd, duration_ms, usage, context, asked, is_over_budget, deferred)
 
 
 def api_error(status: int) -> str:
+    """Say that the model's API failed with this HTTP status."""
     return f"{_API_ERRORS.get(status, 'an error of the API of the model')} (status {status})"
 
 

@@ -3,6 +3,7 @@
 import pytest
 from claude_agent_sdk import (
     AssistantMessage,
+    DeferredToolUse,
     ResultMessage,
     TextBlock,
     ThinkingBlock,
@@ -12,6 +13,7 @@ from claude_agent_sdk import (
 )
 
 from culture.agent.backends.claude import messages
+from culture.agent.backends.claude.control import Totals, totals_of
 from culture.agent.contract import Assistant, Text, Thinking, ToolResult, ToolUse, Usage
 
 
@@ -54,11 +56,12 @@ def test_tool_results_come_as_the_user():
 
 
 def test_a_result_costs_what_was_added_to_the_total():
-    told = messages.result(result(), 0.375, None, asked=True)
+    told = messages.result(result(), Totals(cost_usd=0.375), None, asked=True)
 
     assert (told.cost_usd, told.duration_ms) == (0.125, 900)
     assert messages.result(result(), None, None, asked=True).cost_usd is None
-    assert messages.result(result(total_cost_usd=None), 0.375, None, asked=True).cost_usd is None
+    without = result(total_cost_usd=None)
+    assert messages.result(without, Totals(cost_usd=0.375), None, asked=True).cost_usd is None
 
 
 def test_what_came_from_the_cache_is_among_what_the_model_was_given():
@@ -69,10 +72,10 @@ def test_what_came_from_the_cache_is_among_what_the_model_was_given():
         "output_tokens": 4,
     }
 
-    told = messages.result(result(usage=used), 0.0, None, asked=True)
+    told = messages.result(result(usage=used), Totals(), None, asked=True)
 
     assert told.usage == Usage(327, 300, 4)
-    assert messages.result(result(usage=None), 0.0, None, asked=True).usage is None
+    assert messages.result(result(usage=None), Totals(), None, asked=True).usage is None
 
 
 def test_the_context_is_as_full_as_the_last_reply_says():
@@ -85,9 +88,9 @@ def test_the_context_is_as_full_as_the_last_reply_says():
     last = AssistantMessage([], "opus", usage=used)
     ended = result(model_usage={"haiku": {"contextWindow": 10}, "opus": {"contextWindow": 1000}})
 
-    assert messages.result(ended, 0.0, last, asked=True).context == 0.1
-    assert messages.result(ended, 0.0, None, asked=True).context is None
-    assert messages.result(result(), 0.0, last, asked=True).context is None
+    assert messages.result(ended, Totals(), last, asked=True).context == 0.1
+    assert messages.result(ended, Totals(), None, asked=True).context is None
+    assert messages.result(result(), Totals(), last, asked=True).context is None
 
 
 @pytest.mark.parametrize(
@@ -103,12 +106,36 @@ def test_a_turn_that_the_backend_began_itself_was_not_asked_for(origin, asked):
         ({"api_error_status": 529, "result": "API Error: …"}, "the model is overloaded (status 529)"),
         ({"api_error_status": 418}, "an error of the API of the model (status 418)"),
         ({"subtype": "error_max_turns", "errors": ["too many\nturns"]}, "too many turns"),
+        ({"subtype": "error_max_budget_usd"}, "the budget of the session is spent"),
         ({"subtype": "error_during_execution"}, "error_during_execution"),
         ({"subtype": "error_during_execution", "terminal_reason": "aborted_streaming"}, "interrupted"),
     ],
 )
 def test_a_failure_is_told_in_one_line(values, error):
-    told = messages.result(result(is_error=True, **values), 0.0, None, asked=True)
+    told = messages.result(result(is_error=True, **values), Totals(), None, asked=True)
 
     assert (told.failed, told.error) == (True, error)
     assert told.status == values.get("api_error_status")
+    assert told.is_over_budget is (values.get("subtype") == "error_max_budget_usd")
+
+
+def test_the_usage_of_a_turn_is_what_all_models_added_to_their_totals():
+    before = {"opus": {"inputTokens": 10, "cacheReadInputTokens": 5, "outputTokens": 1}}
+    after = {
+        "opus": {"inputTokens": 30, "cacheReadInputTokens": 15, "outputTokens": 3, "contextWindow": 10},
+        "haiku": {"inputTokens": 7, "cacheCreationInputTokens": 2, "outputTokens": 4, "contextWindow": 10},
+    }
+
+    told = messages.result(result(model_usage=after), totals_of(0.25, before), None, asked=True)
+
+    assert told.usage == Usage(39, 10, 6)
+    assert told.cost_usd == 0.25
+
+
+def test_a_deferred_call_is_named_as_the_daemon_names_it():
+    use = DeferredToolUse("t1", "mcp__culture__irc_send", {"text": "hi"})
+
+    told = messages.result(result(deferred_tool_use=use), Totals(), None, asked=True)
+
+    assert told.deferred == ToolUse("t1", "irc_send", {"text": "hi"})
+    assert not told.failed
