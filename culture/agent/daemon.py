@@ -21,15 +21,18 @@ from culture.agent.ledger.account import SideSession
 from culture.agent.ledger.cost_control import CostControl, CostSettings
 from culture.agent.ledger.settings import unlimited
 from culture.agent.operations import AgentOperations
+from culture.agent.questions.permission import asking_judge
+from culture.agent.questions.rules import PermissionRules
+from culture.agent.questions.wiring import ask_to_raise, make_questions
 from culture.agent.reporting import status
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.notices import Notices
 from culture.agent.reporting.transcript import Transcriber
 from culture.agent.reporting.webhooks import Webhooks
 from culture.agent.supervision.interventions import Interventions
-from culture.agent.tools.commands import run_command
+from culture.agent.tools.commands import PERSONAL_COMMANDS, run_command
 from culture.agent.tools.ipc import IpcServer
-from culture.agent.tools.pending_questions import PendingQuestions
+from culture.agent.tools.model_tools import TOOLS
 from culture.agent.tools.sender import Sender
 from culture.agent.tools.toolset import Toolset
 from culture.agent.tools.whispers import Whispers
@@ -42,6 +45,7 @@ from culture.client.client import Client
 from culture.client.events import Echoed, Event, Joined, Left, Refused, Registered, Renamed, Said
 from culture.config.address import Address
 from culture.config.agents import AgentConfig, TurnsConfig
+from culture.config.trust import TrustConfig
 from culture.config.webhooks import WebhooksConfig
 from culture.errors import CultureError
 from culture.store.agent.file import AgentFile
@@ -64,6 +68,8 @@ class AgentDaemon:
         directory: Path,
         *,
         limits: TurnsConfig,
+        trust: TrustConfig | None = None,
+        people: tuple[str, ...] = (),
         passwords: Passwords = NO_PASSWORDS,
         tls: ssl.SSLContext | None = None,
         buffer_size: int = 500,
@@ -111,6 +117,7 @@ class AgentDaemon:
             self._journal,
             on_alert=self._notices.alert,
             wake=lambda: self._turn_loop.wake(),
+            ask_to_raise=ask_to_raise(lambda: self._questions),
         )
         self._turn_loop = TurnLoop(
             file,
@@ -137,17 +144,29 @@ class AgentDaemon:
             on_change=self._report_status,
             on_error=self.stop,
         )
-        questions = PendingQuestions(
-            lambda: self._client.nick,
-            self._client.members,
-            config.allow_from,
+        self._questions = questions = make_questions(
+            config,
+            config.trust or trust or TrustConfig(),
+            people,
+            file,
+            self._client,
+            self._backend,
+            self._turns,
+            self._turn_loop,
+            self._notices,
+            self.costs,
+            say=lambda target, text: self._sender.say(target, text),
             on_unread=lambda said: self._inbox.enqueue_if_relevant(said),
+        )
+        # Decides on each tool call with permission_mode ask.
+        self.judge = asking_judge(
+            PermissionRules(config.permissions, directory, TOOLS), questions, self._backend.interrupt
         )
         self._inbox = Inbox(
             self._client,
             file,
             buffers,
-            attention_of(config),
+            attention_of(config, people),
             questions,
             self._turn_loop,
             limits.expiry_s,
@@ -171,7 +190,6 @@ class AgentDaemon:
             address=address,
             on_change=self._report_status,
         )
-        self._questions = questions
         self._toolset = Toolset(
             self._client,
             buffers,
@@ -179,10 +197,15 @@ class AgentDaemon:
             self._location,
             questions,
             may_read_files=config.permission_mode != "deny",
-            on_alert=self._notices.alert,
         )
         self._ipc_socket = ipc
-        self._ipc = IpcServer(self.handle, self.whispers, proof=proof)
+        self._ipc = IpcServer(
+            self.handle,
+            self.whispers,
+            proof=proof,
+            personal=PERSONAL_COMMANDS,
+            on_unsent=lambda answer: questions.undelivered(answer.get("data", {}).get("question", "")),
+        )
         if supervisor is not None:
             Interventions(
                 config.nick,
@@ -265,6 +288,7 @@ class AgentDaemon:
 
     async def _shut_down(self, why: CultureError | None) -> None:
         self._turn_loop.stop()
+        self._questions.stop()
         await self._backend.stop()
         # If the disk is full, the next process requeues them.
         with contextlib.suppress(CultureError):
@@ -320,6 +344,7 @@ class AgentDaemon:
                 # The connection is lost again; the next one replays from the same mark.
                 return
             self._journal.not_caught_up(error)
+        self._questions.recover()
         self._turn_loop.caught_up()
         self._registered.set()
 

@@ -7,10 +7,10 @@ from typing import Any
 from culture.agent.backend.backend_runner import BackendRunner
 from culture.agent.inbox.saved_location import SavedLocation
 from culture.agent.ledger.cost_control import CostControl
+from culture.agent.questions.questions import Questions
 from culture.agent.reporting import status
 from culture.agent.reporting.alerts import Alert, AlertKind
 from culture.agent.reporting.notices import Notices
-from culture.agent.tools.pending_questions import PendingQuestions
 from culture.agent.tools.sender import Sender
 from culture.agent.turns.backend_reports import BackendReports
 from culture.agent.turns.turn_loop import TurnLoop
@@ -37,7 +37,7 @@ class AgentOperations:
         sender: Sender,
         notices: Notices,
         costs: CostControl,
-        questions: PendingQuestions,
+        questions: Questions,
         *,
         backend_name: str,
         address: Address,
@@ -62,11 +62,6 @@ class AgentOperations:
     async def say(self, target: str, text: str) -> Sent:
         """Send a message as the agent and return when the server has accepted it."""
         return await self._sender.say(target, text)
-
-    async def pose(self, target: str, text: str) -> Sent:
-        """Send a question of the agent, which does not count as an answer to a queued message."""
-        with self._turn_loop.asking(target):
-            return await self._sender.say(target, text)
 
     def pause(self, why: str) -> None:
         """Begin no more turns until `resume`, and tell the agent's channels why."""

@@ -10,9 +10,11 @@ import yaml
 
 from culture.config.address import Address, TcpAddress, check_address, parse_address
 from culture.config.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfig
+from culture.config.permissions import PermissionsConfig
 from culture.config.rules import absolute_path, at_least, checked, credential_name, each
 from culture.config.supervisor import HeartbeatConfig, SupervisorConfig, SupervisorOverride
 from culture.config.thinking import ThinkingLevel
+from culture.config.trust import TrustConfig
 from culture.config.webhooks import WebhooksConfig
 from culture.errors import ConfigError, NoInputError, Problem
 from culture.names import (
@@ -129,8 +131,12 @@ class AgentConfig:
     # Empty: what the backend takes by itself.
     model: str = ""
     thinking: ThinkingLevel = "medium"
-    # bypass: the unit's sandbox is the only bound. deny: the irc skill and nothing else.
-    permission_mode: Literal["bypass", "deny"] = "bypass"
+    # bypass: the unit's sandbox is the only bound. deny: the irc skill and nothing else. ask: `permissions`.
+    permission_mode: Literal["bypass", "ask", "deny"] = "bypass"
+    # Which tool calls need an answer with permission_mode ask.
+    permissions: PermissionsConfig = field(default_factory=PermissionsConfig)
+    # Whose answers count for this agent; None: `trust` of the whole host.
+    trust: TrustConfig | None = None
     # The name of the credential that holds the backend's key; empty: the backend's own login.
     key_credential: str = checked(credential_name, default="")
     # The environment variable by which the backend's program gets it; empty: the backend's own.
@@ -175,6 +181,8 @@ class AgentsConfig:
     server: ServerConfig = field(default_factory=ServerConfig)
     turns: TurnsConfig = field(default_factory=TurnsConfig)
     webhooks: WebhooksConfig = field(default_factory=WebhooksConfig)
+    # Whose answers to the questions of agents count.
+    trust: TrustConfig = field(default_factory=TrustConfig)
     # Accounts whose owners are people and decide for agents: `account:` and a mask. A Culture server tells
     # who is a person without it; on other servers this is the only way.
     people: tuple[str, ...] = checked(each(_check_person), default=())

@@ -102,12 +102,19 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         agent,
         config.server.address,
         lambda session: BACKENDS[agent.agent](
-            replace(spec, resume=session, tools=make_tools(daemon.handle, daemon.whispers))
+            replace(
+                spec,
+                resume=session,
+                tools=make_tools(daemon.handle, daemon.whispers),
+                judge=daemon.judge if agent.permission_mode == "ask" else spec.judge,
+            )
         ),
         listener,
         file,
         spec.directory,
         limits=config.turns,
+        trust=config.trust,
+        people=config.people,
         passwords=passwords,
         tls=tls_of(config.server),
         buffer_size=config.buffer_size,
@@ -172,6 +179,7 @@ def _session_spec(agent: AgentConfig, server: str, listener: Path, proof: str) -
         model=agent.model,
         thinking=effort_of(agent.thinking),
         judge=None if agent.permission_mode == "bypass" else only_irc(TOOLS),
+        is_locked=agent.permission_mode != "ask",
         command=agent.acp_command if agent.agent == "acp" else agent.command,
     )
     drop_private_variables(os.environ)

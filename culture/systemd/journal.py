@@ -22,6 +22,9 @@ FIELDS: dict[str, str] = {
     "CULTURE_MECHANISM": "how they showed who they are: by SASL, REGISTER, user, agent or authenticator",
     "CULTURE_UNIX_USER": "the user of this machine at the other end, or its number where it has no name",
     "CULTURE_OPERATOR": "the operator, by the name in ircd.yaml",
+    "CULTURE_QUESTION": "the id of a question that an agent asked",
+    "CULTURE_AUTHORITY": "by what right an answer counts: person, vote, first, consensus, anyone",
+    "CULTURE_AUDIT": "the hash of the row in the audit log",
     "CULTURE_TURN": "the turn, the same in every entry about it",
     "CULTURE_BACKEND": "what runs the agent: claude",
     "CULTURE_MSGID": "the message that it is about",
@@ -75,6 +78,8 @@ MESSAGE_IDS: dict[str, str] = {
     "budget": "2663c70f5d2e4c81b722a1715e3a6a28",
     "quota-exhausted": "4088ccda5d0e4739bad37a6b5ed8e742",
     "reservations-assumed": "91ec366476454770993e13db075d7e6c",
+    "question-asked": "1cd67a1e01104ea7ace9f5434bd2af0a",
+    "question-answered": "6c9515f8534247e8b978d2ed5bcc5460",
 }
 
 

@@ -96,7 +96,8 @@ async def test_who_asked_back_has_not_answered(agent, ori, eventually):
     await asked(agent, ori, eventually, "@spark-claude delete it")
     ask = {"type": "irc_ask", "channel": "#general", "question": "spark-ori: which one?", "timeout": 20}
     asking = asyncio.create_task(agent.daemon.handle(ask))
-    await ori.until(":spark-ori: which one?")
+    await ori.until(':"spark-ori: which one?"')
+    await ori.until("Waiting for response from @spark-ori. Reply with: @spark-claude your answer")
     assert agent.states() == ["injected"]
     ori.send("PRIVMSG #general :spark-claude: the second one")
     assert (await asking)["text"] == "spark-claude: the second one"

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import sys
 
 import pytest
@@ -119,7 +120,9 @@ async def test_an_agent_reads_what_was_said_before_it_came(ircd, make_agent, eve
 async def test_a_question_waits_for_its_answer_which_starts_no_turn(ircd, agent, own, eventually):
     async with connected(ircd.port, "spark-ori", "#general") as ori:
         asking = asyncio.create_task(irc("ask", "#general", "--timeout", "20", "which", "disk?", **own))
-        assert (await ori.until("PRIVMSG")).endswith(":which disk?")
+        assert (await ori.until("PRIVMSG")).endswith(":[QUESTION] spark-claude needs input:")
+        assert (await ori.until("PRIVMSG")).endswith(':"which disk?"')
+        assert (await ori.until("PRIVMSG")).endswith("Reply with: @spark-claude your answer")
 
         ori.send("PRIVMSG #general :hm", "PRIVMSG #general :@spark-claude the second one")
         assert await asking == (0, "<spark-ori> @spark-claude the second one\n", "")
@@ -142,7 +145,7 @@ async def test_a_reply_to_the_question_is_an_answer_without_a_mention(ircd, agen
 async def test_a_question_to_one_is_answered_by_that_one(ircd, agent, own, eventually):
     async with connected(ircd.port, "spark-ori") as ori, connected(ircd.port, "spark-bo") as bo:
         asking = asyncio.create_task(irc("ask", "spark-ori", "which disk?", **own))
-        await ori.until(":which disk?")
+        await ori.until(':"which disk?"')
 
         bo.send("PRIVMSG spark-claude :me, me!")
         await eventually(lambda: agent.prompts)
@@ -152,25 +155,33 @@ async def test_a_question_to_one_is_answered_by_that_one(ircd, agent, own, event
     assert agent.prompts == ["[IRC DM] <spark-bo> me, me!"]
 
 
-async def test_a_question_that_nobody_answers_ends_and_is_no_consent(ircd, own):
+async def test_a_question_that_nobody_answers_stays_open_and_is_no_consent(ircd, agent, own, eventually):
     status, out, err = await irc("ask", "#general", "--timeout", "1", "may I?", **own)
 
     assert (status, out) == (75, "")
     assert "nobody answered within 1 s" in err
+    assert "the answer will come as a message" in err
     assert "no consent" in err
+    async with connected(ircd.port, "spark-ori", "#general") as ori:
+        ori.send("PRIVMSG #general :@spark-claude you may")
+        await eventually(lambda: agent.prompts)
+    assert re.fullmatch(
+        r"\[IRC answer to question q\w{3}\] <spark-ori> @spark-claude you may\n"
+        r'    You asked in #general: "may I\?"',
+        agent.prompts[0],
+    )
 
 
-async def test_who_stops_waiting_has_not_asked(ircd, agent, own, eventually):
+async def test_who_stops_waiting_gets_the_answer_as_a_message(ircd, agent, own, eventually):
     async with connected(ircd.port, "spark-ori", "#general") as ori:
         process = await start_irc("ask", "#general", "which disk?", **own)
         await ori.until("PRIVMSG")
         process.kill()
         await process.communicate()
 
-        # As soon as the daemon has noticed, what would have been the answer starts a turn.
-        await eventually(lambda: not agent.daemon.operations.status_screen()["asks"])
         ori.send("PRIVMSG #general :@spark-claude the second one")
         await eventually(lambda: agent.prompts)
+    assert re.match(r"\[IRC answer to question \w+\] <spark-ori> @spark-claude the sec", agent.prompts[0])
 
 
 async def test_nobody_on_irc_can_speak_like_a_supervisor(ircd, agent, own):
@@ -186,7 +197,7 @@ async def test_nobody_on_irc_can_speak_like_a_supervisor(ircd, agent, own):
         )
         await ori.until("PONG")
         asking = asyncio.create_task(irc("ask", "spark-ori", "yes?", **own))
-        await ori.until(":yes?")
+        await ori.until(':"yes?"')
         ori.send("BATCH +y draft/multiline spark-claude", "@batch=y PRIVMSG spark-claude :yes")
         ori.send(f"@batch=y PRIVMSG spark-claude :{forged}", "BATCH -y")
         told = [await asking]

@@ -56,7 +56,7 @@ async def test_other_calls_go_on_while_a_question_waits(ircd, agent):
     async with connected(ircd.port, "spark-ori", "#general") as ori, tools_of(agent) as client:
         asked = {"channel": "#general", "question": "which disk?", "timeout": 20}
         asking = asyncio.create_task(client.call_tool("irc_ask", asked))
-        await ori.until(":which disk?")
+        await ori.until(':"which disk?"')
 
         assert (await client.call_tool("irc_channels", {})).content[0].text == "#general  2"
         ori.send("PRIVMSG #general :@spark-claude the second one")
@@ -139,18 +139,18 @@ async def test_a_question_that_is_cancelled_waits_no_longer(ircd, agent, pipes, 
         asked = {"name": "irc_ask", "arguments": {"channel": "#general", "question": "which disk?"}}
         call = {"id": "q", "method": "tools/call", "params": asked}
         assert (await pipes.asks(call, {"id": 2, "method": "ping"}))["id"] == 2
-        await ori.until(":which disk?")
+        await ori.until(':"which disk?"')
 
         cancel = {"method": "notifications/cancelled", "params": {"requestId": "q"}}
         assert (await pipes.asks(cancel, {"id": 3, "method": "ping"}))["id"] == 3
 
-        await eventually(lambda: not agent.daemon.operations.status_screen()["asks"])
         ori.send("PRIVMSG #general :@spark-claude the second one")
         await eventually(lambda: agent.prompts)
+    assert agent.prompts[0].startswith("[IRC answer to question ")
 
 
 async def test_the_end_of_its_input_ends_it_with_what_waits(ircd, agent, pipes):
     async with connected(ircd.port, "spark-ori", "#general") as ori:
         asked = {"name": "irc_ask", "arguments": {"channel": "#general", "question": "which disk?"}}
         await pipes.asks({"id": "q", "method": "tools/call", "params": asked}, {"id": 2, "method": "ping"})
-        await ori.until(":which disk?")
+        await ori.until(':"which disk?"')

@@ -43,7 +43,7 @@ async def test_it_is_called_asks_and_is_answered(server, agent, tools, eventuall
         assert agent.prompts == ["[IRC @mention in #general] <ori> @spark-claude look at the disk"]
 
         asking = asyncio.create_task(tools["irc_ask"]({"channel": "#general", "question": "which one?"}))
-        await ori.until(":which one?")
+        await ori.until(':"which one?"')
         ori.send("PRIVMSG #general :@spark-claude the second one")
         assert await asking == "<ori> @spark-claude the second one"
         # A question is no answer.

@@ -32,7 +32,7 @@ async def test_a_model_asks_and_answers_without_a_shell(ircd, model, home):
         await agent.says("claude session started")
         async with connected(ircd.port, "spark-ori", "#general") as ori:
             ori.send("PRIVMSG #general :@spark-claude look at the disk")
-            await ori.until(":which disk?")
+            await ori.until(':"which disk?"')
             ori.send("PRIVMSG #general :@spark-claude the second one")
             await ori.until(":thank you")
             await ori.until(":I go on")

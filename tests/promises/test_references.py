@@ -16,8 +16,10 @@ from culture.config.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfi
 from culture.config.fleet.model import DefaultsConfig, FleetConfig, FleetLinkConfig, HostConfig
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
 from culture.config.links import LinkConfig, MeshConfig
+from culture.config.permissions import PermissionRule, PermissionsConfig
 from culture.config.skills import BUILT_IN, HistoryConfig, LoggerConfig
 from culture.config.supervisor import HeartbeatConfig, SupervisorConfig
+from culture.config.trust import TrustConfig
 from culture.config.webhooks import WebhooksConfig
 from culture.ctl.main import VERBS
 from culture.ircd.commands.table import COMMANDS
@@ -193,6 +195,9 @@ def man_terms(page: str) -> set[str]:
                 AgentBudgetsConfig,
                 PriceConfig,
                 AgentConfig,
+                PermissionRule,
+                PermissionsConfig,
+                TrustConfig,
             ],
         ),
     ],

@@ -7,7 +7,7 @@ from typing import Final
 
 from culture.agent.backend.circuit_breaker import CircuitBreaker
 from culture.agent.backend.login_hint import UNAUTHORIZED, is_login_missing, with_login_command
-from culture.agent.contract import AgentRunnerBase, Effort, Message, Result
+from culture.agent.contract import AgentRunnerBase, Effort, Message, Result, SideAnswer
 from culture.config.agents import TurnsConfig
 from culture.errors import ConfigError, CultureError, Problem, TemporaryError, UnavailableError
 from culture.store.agent.file import AgentFile
@@ -119,6 +119,14 @@ class BackendRunner:
 
     async def interrupt(self) -> None:
         await self._running().interrupt()
+
+    async def ask_aside(self, prompt: str, background: str) -> SideAnswer:
+        """Answer a prompt beside the running turn. Raise UnavailableError if the backend cannot do this."""
+        return await self._running().ask_aside(prompt, background=background)
+
+    async def answer_deferred(self, call_id: str, allowed: bool, reason: str) -> None:
+        """Continue the turn whose tool call the backend keeps."""
+        await self._running().answer_deferred(call_id, allowed=allowed, reason=reason)
 
     async def compact(self) -> None:
         await self._running().compact()

@@ -11,8 +11,8 @@ from typing import Final
 from culture.agent.inbox.attention import Attention, Concern, concern_of, is_from_agent
 from culture.agent.inbox.buffers import BufferedLine, Buffers
 from culture.agent.inbox.catchup import CatchUp
+from culture.agent.questions.questions import Questions
 from culture.agent.reporting.status_query import asks_for_status
-from culture.agent.tools.pending_questions import PendingQuestions
 from culture.agent.turns.prompt import readable_lines
 from culture.agent.turns.turn_loop import TurnLoop
 from culture.client.client import Client
@@ -41,7 +41,7 @@ class Inbox:
         file: AgentFile,
         buffers: Buffers,
         attention: Attention,
-        questions: PendingQuestions,
+        questions: Questions,
         turn_loop: TurnLoop,
         oldest_s: float,
         *,
@@ -114,8 +114,10 @@ class Inbox:
             # It comes from history, so it was sent before this connection. If its msgid is not recorded, the
             # process or the connection ended before the echo arrived.
             if said.msgid not in self._file.hearing.own:
+                is_question = self._questions.own_message(conversation, said.text, said.msgid)
+                is_answer = not (said.is_notice or is_question)
                 self._own_in_history[fold(conversation)] += not said.is_notice
-                self._spoke(conversation, said.text, said.time, said.msgid, is_answer=not said.is_notice)
+                self._spoke(conversation, said.text, said.time, said.msgid, is_answer=is_answer)
             return
         self._buffer_message(conversation, said)
         if not self._questions.take(said):

@@ -37,7 +37,8 @@ def _read(data: Json) -> Shown:
 
 
 def _answer(data: Json) -> Shown:
-    return Shown([_said(data)])
+    choice = data.get("choice")
+    return Shown([_said(data)], [f"decision: {choice} ({data['authority']})"] if choice else [])
 
 
 def _said(line: Json) -> str:

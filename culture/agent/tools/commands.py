@@ -22,7 +22,19 @@ OPERATOR_COMMANDS: Final = {
         "pause", "begin no turns until the agent is resumed", (Parameter("why", "the reason", "REASON"),)
     ),
     "resume": SkillVerb("resume", "begin turns again"),
+    "questions": SkillVerb("questions", "list the open questions of the agent"),
+    "answer": SkillVerb(
+        "answer",
+        "answer a question of the agent",
+        (
+            Parameter("question", "the id of the question", "ID"),
+            Parameter("text", "the answer", "TEXT", is_text=True),
+            Parameter("who", "who answers; the socket fills it in", "USER"),
+        ),
+    ),
 }
+# Commands that only a person may give, never a process of the agent itself.
+PERSONAL_COMMANDS: Final = frozenset(("answer",))
 
 COMMANDS: Final = {verb.request: verb for verb in (*VERBS.values(), *OPERATOR_COMMANDS.values())}
 
@@ -108,6 +120,14 @@ async def _pause(toolset: Toolset, arguments: Arguments) -> Data:
     return toolset.pause(arguments["why"])
 
 
+async def _questions(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.questions()
+
+
+async def _answer(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.answer(arguments["question"], _text(arguments["text"]), arguments["who"])
+
+
 async def _resume(toolset: Toolset, arguments: Arguments) -> Data:
     return toolset.resume()
 
@@ -130,6 +150,8 @@ HANDLERS: dict[str, Run] = {
     "queue": _queue,
     "pause": _pause,
     "resume": _resume,
+    "questions": _questions,
+    "answer": _answer,
 }
 
 

@@ -7,10 +7,10 @@ import logging
 import os
 import select
 import socket
-import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from typing import Any, Final
 
+from culture.agent.tools.callers import Caller, caller_of, person_at
 from culture.agent.tools.whispers import Whispers
 from culture.errors import CultureError, NotAllowedError, TemporaryError, UsageError
 
@@ -37,9 +37,20 @@ class IpcServer:
     """
 
     def __init__(
-        self, handler: Handler, whispers: Whispers, idle_s: float = IDLE_TIMEOUT_S, *, proof: str = ""
+        self,
+        handler: Handler,
+        whispers: Whispers,
+        idle_s: float = IDLE_TIMEOUT_S,
+        *,
+        proof: str = "",
+        personal: Container[str] = (),
+        on_unsent: Callable[[Json], None] = lambda answer: None,
     ) -> None:
         self._proof = proof
+        # Requests that only a person may make; their `who` is filled in with the name of the user.
+        self._personal = personal
+        # Receives a response that could not be sent because the client is gone.
+        self._on_unsent = on_unsent
         self._handler = handler
         self._whispers = whispers
         self._idle_s = idle_s
@@ -101,16 +112,29 @@ class IpcServer:
                     return
                 # Reading ahead also detects that the client has hung up.
                 reading = asyncio.ensure_future(_next_line(reader))
-                answering = asyncio.ensure_future(_answer(line, self._handler, self._proof))
+                handler = self._handler_for(caller_of(writer.get_extra_info("socket")))
+                answering = asyncio.ensure_future(_answer(line, handler, self._proof))
                 await asyncio.wait({reading, answering}, return_when=asyncio.FIRST_COMPLETED)
                 if not answering.done() and reading.result() == b"" and _has_hung_up(writer):
                     return
                 answer, is_for_agent = await answering
-                await self._write(writer, answer, is_for_agent=is_for_agent)
+                try:
+                    await self._write(writer, answer, is_for_agent=is_for_agent)
+                except ConnectionError:
+                    self._on_unsent(answer)
+                    raise
         finally:
             for task in (reading, answering):
                 if task is not None:
                     task.cancel()
+
+    def _handler_for(self, caller: Caller) -> Handler:
+        async def handle(request: Json) -> Json:
+            if str(request.get("type")) in self._personal:
+                request = {**request, "who": person_at(caller)}
+            return await self._handler(request)
+
+        return handle
 
     async def _read_with_timeout(self, reading: Awaitable[bytes | None]) -> bytes | None:
         async with asyncio.timeout(self._idle_s):
@@ -196,9 +220,7 @@ def decode(line: bytes) -> Json:
 
 
 def _is_peer_allowed(connection: socket.socket) -> bool:
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    _, uid, _ = struct.unpack("3i", credentials)
-    return uid in (0, os.geteuid())
+    return caller_of(connection).uid in (0, os.geteuid())
 
 
 def _has_hung_up(writer: asyncio.StreamWriter) -> bool:

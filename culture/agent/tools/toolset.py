@@ -1,27 +1,24 @@
 """The operations that an agent's irc skill and culturectl may request."""
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from culture.agent.backend import workdir
 from culture.agent.inbox.buffers import Buffers
 from culture.agent.inbox.saved_location import SavedLocation
-from culture.agent.reporting.alerts import Alert, AlertKind, OnAlert
-from culture.agent.tools.pending_questions import PendingQuestions
+from culture.agent.questions.questions import Questions
+from culture.agent.questions.wording import options_in
 from culture.agent.turns.prompt import readable_lines
 from culture.client import inquiry
 from culture.client.client import Client, Sent
-from culture.client.events import Said
 from culture.client.splitting import one_line
-from culture.errors import NotAllowedError, TemporaryError
+from culture.errors import NotAllowedError
 from culture.protocol.plain_text import neutral
+from culture.protocol.render import format_time
+from culture.store.agent.questions import QuestionKind, StoredQuestion
 
 Data = dict[str, Any]
-
-# The longest quotation of a question in an alert.
-QUOTE_LENGTH: Final = 200
 
 
 class AgentControl(Protocol):
@@ -29,9 +26,6 @@ class AgentControl(Protocol):
 
     async def say(self, target: str, text: str) -> Sent:
         """Send a message and return when the server has accepted it. Raise CultureError if it refuses."""
-
-    async def pose(self, target: str, text: str) -> Sent:
-        """Send a question of the agent, which does not count as an answer to a queued message."""
 
     def status(self) -> str:
         """Return one line that says what the agent is doing."""
@@ -67,12 +61,10 @@ class Toolset:
         buffers: Buffers,
         control: AgentControl,
         location: SavedLocation,
-        questions: PendingQuestions,
+        questions: Questions,
         *,
         may_read_files: bool,
-        on_alert: OnAlert,
     ) -> None:
-        self._on_alert = on_alert
         self._client = client
         self._buffers = buffers
         self._control = control
@@ -89,17 +81,21 @@ class Toolset:
         return asdict(self._buffers.read(conversation, limit))
 
     async def ask(self, target: str, text: str, timeout_s: int) -> Data:
-        """Send a question and return the answer."""
-        with self._questions.asked(target, text) as question:
-            # The question is open before it is sent: the answer may arrive before the server's echo.
-            question.msgids = (await self._control.pose(target, text)).msgids
-            asked = '"' + textwrap.shorten(one_line(text), QUOTE_LENGTH, placeholder=" …") + '"'
-            self._on_alert(Alert(AlertKind.QUESTION, f"needs input: {asked}"))
-            try:
-                return _answer(await question.wait(timeout_s))
-            except TemporaryError as error:
-                self._on_alert(Alert(AlertKind.TIMEOUT, f"got no answer to {asked}: {error}"))
-                raise
+        """Ask a question and return the answer; raise NotAnsweredError if it did not come in time."""
+        options = options_in(text)
+        answered = await self._questions.ask(
+            QuestionKind.ASK, text, target, options=options, timeout_s=timeout_s
+        )
+        return _answer(answered)
+
+    def questions(self) -> Data:
+        """Return the open questions of the agent."""
+        return {"questions": self._questions.rows()}
+
+    def answer(self, id: str, text: str, who: str) -> Data:
+        """Answer a question for a person at this machine."""
+        question = self._questions.answer(id, text, who)
+        return {"question": id, "text": question.text, "choice": question.choice}
 
     async def join(self, channel: str) -> Data:
         """Join a channel and return the number of its members."""
@@ -179,11 +175,14 @@ class Toolset:
         return {"directory": str(directory), "instructions": found}
 
 
-def _answer(said: Said) -> Data:
+def _answer(question: StoredQuestion) -> Data:
     return {
-        "nick": neutral(said.sender),
-        "text": "\n".join(readable_lines(said.text)),
-        "time": said.time or "",
+        "nick": neutral(question.answered_by),
+        "text": "\n".join(readable_lines(question.answer)),
+        "time": format_time((question.answered_ms or 0) / 1000),
+        "question": question.id,
+        "choice": question.choice,
+        "authority": question.authority,
     }
 
 

@@ -9,6 +9,8 @@ from culture.protocol.ctcp import ACTION
 from culture.protocol.plain_text import neutral
 from culture.store.agent.queue import QueuedMessage, QueueEntry
 
+# The concern of a message that brings the answer to a question of the agent. Its msgid is `answer:ID`.
+ANSWER_CONCERN: Final = "answer"
 # Continuation lines are indented and message headers are not, so message text cannot forge a header.
 _CONTINUED: Final = "\n    "
 
@@ -35,6 +37,8 @@ def _format_question(question: QueuedMessage) -> str:
 
 
 def _label(question: QueuedMessage) -> str:
+    if question.concern == ANSWER_CONCERN:
+        return f"IRC answer to question {question.msgid.split(':')[1]}"
     if question.channel is None:
         return "IRC DM"
     kind = "IRC reply" if question.concern == Concern.REPLY else "IRC @mention"

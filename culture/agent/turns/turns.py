@@ -1,7 +1,9 @@
 """Track the running turn of an agent, its activity, and the outcome of the last one."""
 
+import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,6 +30,8 @@ class Turn:
     began_s: float
     has_spoken: bool = False
     is_interrupted: bool = False
+    # How many calls of the turn wait for the answer to a question.
+    waits: int = 0
     _last_activity_s: float = field(init=False)
     # The text blocks that the model wrote since its last tool call.
     _final: list[str] = field(default_factory=list)
@@ -93,7 +97,12 @@ class Turn:
         self._last_activity_s = now_s
 
     def stalls_at_s(self, timeout_s: float) -> float:
-        """Return the time at which the turn counts as stalled unless there is activity before."""
+        """Return the time at which the turn counts as stalled unless there is activity before.
+
+        A turn that waits for the answer to a question does not stall.
+        """
+        if self.waits:
+            return math.inf
         return self._last_activity_s + timeout_s * (TOOL_STALL_FACTOR if self._open_tools else 1)
 
 
@@ -133,6 +142,20 @@ class Turns:
         """Record the result of a tool call in the running turn, if there is one."""
         if self.current is not None:
             self.current.returned(result, self._clock())
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Keep the running turn, if there is one, from being interrupted while it waits for an answer."""
+        turn = self.current
+        if turn is None:
+            yield
+            return
+        turn.waits += 1
+        try:
+            yield
+        finally:
+            turn.waits -= 1
+            turn.record_activity(self._clock())
 
     def agent_spoke(self) -> None:
         """Record that the agent wrote on IRC in the running turn."""

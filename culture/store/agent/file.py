@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from culture.errors import UnavailableError
+from culture.store.agent.audit import AuditLog
+from culture.store.agent.questions import QuestionStore
 from culture.store.agent.queue import Queue
 from culture.store.agent.read_marks import ReadMarks
 from culture.store.agent.transcript import Transcript
@@ -34,7 +36,7 @@ class PastSpending(NamedTuple):
 
 
 class AgentFile:
-    """Queue, marks and transcript of an agent."""
+    """Queue, marks, questions, audit log and transcript of an agent."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
@@ -45,6 +47,8 @@ class AgentFile:
             self._connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         self.queue = Queue(self._connection)
         self.hearing = ReadMarks(self._connection)
+        self.questions = QuestionStore(self._connection)
+        self.audit = AuditLog(self._connection)
         # The transcript has its own file: it is large, may be deleted, and is read while it is written.
         self.transcript = Transcript(directory)
 
@@ -95,6 +99,14 @@ def left_queue(directory: Path) -> Iterator[Queue]:
     path = directory / FILE
     with _told(path), contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
         yield Queue(connection)
+
+
+@contextlib.contextmanager
+def stored_questions(directory: Path) -> Iterator[tuple[QuestionStore, AuditLog]]:
+    """Open the questions and the audit log of an agent read-only, whether it runs or not."""
+    path = directory / FILE
+    with _told(path), contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        yield QuestionStore(connection), AuditLog(connection)
 
 
 @contextlib.contextmanager

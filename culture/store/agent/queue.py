@@ -153,6 +153,16 @@ class Queue:
             (int(is_crash), now_ms),
         ).rowcount
 
+    def end_turn(self, turn: str, note: str, now_ms: int) -> int:
+        """Finish the messages of a turn that ended early, so that they are not given to the backend again."""
+        return self._connection.execute(
+            """
+            UPDATE queue SET state = 'silent', note = ?, changed_ms = ?
+            WHERE turn = ? AND state IN ('injected', 'queued')
+            """,
+            (note, now_ms, turn),
+        ).rowcount
+
     def give_up(self, entries: Iterable[QueueEntry], note: str, now_ms: int) -> None:
         self._connection.executemany(
             "UPDATE queue SET state = 'expired', note = ?, changed_ms = ? WHERE number = ?",

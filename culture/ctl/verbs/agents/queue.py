@@ -1,17 +1,14 @@
 """`culturectl queue`: list the messages to an agent and their state."""
 
 import argparse
-import os
-from pathlib import Path
 from typing import Any
 
-from culture.agent.backend.environment import agent_state_directory
 from culture.agent.reporting.status import queue_rows
-from culture.config import paths
 from culture.ctl import output
 from culture.ctl.agent_call import ask
+from culture.ctl.agent_files import state_directory
 from culture.ctl.options import add_json, add_nick
-from culture.errors import ConfigError, NotAllowedError, UnavailableError
+from culture.errors import ConfigError, UnavailableError
 from culture.protocol.plain_text import neutral
 from culture.store.agent.file import FILE, left_queue
 
@@ -39,22 +36,12 @@ def _rows(options: argparse.Namespace) -> list[dict[str, Any]]:
     try:
         return list(ask(options.nick, {"type": "queue"})["queue"])
     except (UnavailableError, ConfigError) as error:
-        directory = _stored_queue(options.nick)
+        directory = state_directory(options.nick)
         if directory is None:
             raise
         output.note(options, f"{error}; reading '{directory / FILE}'")
     with left_queue(directory) as queue:
         return queue_rows(queue)
-
-
-def _stored_queue(nick: str) -> Path | None:
-    """Return the state directory of an agent, whether a user or systemd runs it; None if it has no queue."""
-    places = (agent_state_directory(nick, os.environ), paths.SYSTEM_STATE / "agents" / nick)
-    try:
-        return next((place for place in places if (place / FILE).exists()), None)
-    except PermissionError as error:
-        hint = "run it as root or as the agent's user"
-        raise NotAllowedError(f"'{error.filename}' cannot be read", hint=hint) from None
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

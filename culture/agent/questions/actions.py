@@ -1,0 +1,31 @@
+"""What questions need of the agent around them."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from culture.agent.reporting.alerts import OnAlert
+from culture.client.client import Sent
+from culture.client.events import Said
+from culture.store.agent.questions import StoredQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """The operations of an agent that its questions use."""
+
+    own_nick: Callable[[], str]
+    # Sends a PRIVMSG that does not count as an answer to a queued message.
+    post: Callable[[str, str], Awaitable[Sent]]
+    # Sends a NOTICE, which starts no turn.
+    notify: Callable[[str, str], None]
+    alert: OnAlert
+    # Makes the turn loop look at the queue again.
+    wake: Callable[[], None]
+    # Ends the running turn early.
+    interrupt: Callable[[], Awaitable[None]]
+    # Answers a prompt about a question beside the running turn, and counts the cost.
+    ask_aside: Callable[[str, StoredQuestion], Awaitable[str]]
+    # Continues a turn whose tool call the backend keeps: the call's id, whether it is allowed, and a reason.
+    answer_deferred: Callable[[str, bool, str], Awaitable[None]]
+    # Starts a turn with a message that the agent did not get in another way.
+    on_unread: Callable[[Said], None]
