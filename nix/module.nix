@@ -90,6 +90,12 @@ in
         home = "/var/lib/culture";
         description = "Culture agents";
       };
+      culture-ledger = {
+        isSystemUser = true;
+        group = "culture-ledger";
+        home = "/var/lib/culture";
+        description = "Culture ledger";
+      };
     }
     // builtins.listToAttrs (
       map (agent: {
@@ -106,6 +112,7 @@ in
     users.groups = {
       culture = { };
       culture-agent = { };
+      culture-ledger = { };
     }
     // lib.genAttrs (map userOf agents) (name: { });
 
@@ -118,6 +125,7 @@ in
     # NixOS does not read [Install].
     systemd.targets.culture.wantedBy = [ "multi-user.target" ];
     systemd.sockets.culture-ircd.wantedBy = [ "sockets.target" ];
+    systemd.sockets.culture-ledger.wantedBy = [ "sockets.target" ];
     systemd.timers.culture-prune.wantedBy = [ "culture.target" ];
     systemd.targets.culture-agents = {
       wantedBy = [ "culture.target" ];
@@ -128,6 +136,10 @@ in
     systemd.services.culture-ircd = {
       wantedBy = [ "culture.target" ];
       restartTriggers = [ ircdFile ];
+      stopIfChanged = false;
+    };
+    systemd.services.culture-ledger = {
+      wantedBy = [ "culture.target" ];
       stopIfChanged = false;
     };
     systemd.services."culture-agent@" = {

@@ -82,6 +82,11 @@ def agent_socket(nick: str, env: Mapping[str, str]) -> Path:
     return next((place for place in places if place.exists()), places[-1])
 
 
+def ledger_socket(env: Mapping[str, str]) -> Path:
+    """Return the socket of culture-ledger: $CULTURE_LEDGER, or where its unit makes it."""
+    return Path(env.get("CULTURE_LEDGER") or SYSTEM_RUNTIME / "ledger.sock")
+
+
 def skel() -> Path:
     """What a new agent or a first try starts from: in the tree, or inside the installed package."""
     in_tree = PACKAGE.parent / "skel"

@@ -94,7 +94,7 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
     costs = cost_settings(
         config,
         agent,
-        open_ledger(config, os.environ),
+        open_ledger(config, agent.nick, os.environ),
         login=login_identity(agent, _secret(agent.key_credential, agent), os.environ),
         is_rehearsing=REHEARSING in os.environ,
     )

@@ -126,6 +126,7 @@ def test_units_are_those_of_the_package_and_are_wanted_by_what_their_install_sec
     assert enabled == {name: unit(name)["Install"]["WantedBy"].split() for name in enabled}
     assert enabled.keys() == {
         "culture.target", "culture-agents.target", "culture-ircd.service", "culture-ircd.socket",
+        "culture-ledger.service", "culture-ledger.socket",
     }  # fmt: skip
 
 

@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {
     "culture-ircd": ("culture.daemons.ircd", "culture-ircd.8.rst"),
     "culture-agent": ("culture.daemons.agent", "culture-agent.8.rst"),
+    "culture-ledger": ("culture.daemons.ledger", "culture-ledger.8.rst"),
     "culture-rehearsal": ("culture.daemons.rehearsal", "culture-rehearsal.8.rst"),
     "culturectl": ("culture.ctl.main", "culturectl.1.rst"),
     "irc": ("culture.agent.skill.irc", "culture-irc.1.rst"),

@@ -12,6 +12,7 @@ BUDGETS = {
     "culture-agent-user@spark-claude.service": 3.0,
     "culture-agent@spark-claude.service": 5.0,
     "culture-ircd.service": 2.0,
+    "culture-ledger.service": 2.0,
     "culture-prune.service": 2.0,
     "culture-rehearsal.service": 2.0,
     "culture-undo.service": 2.0,

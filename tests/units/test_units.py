@@ -28,6 +28,7 @@ BUDGETS = {
     "culture-agent-user@.service": 3.0,
     "culture-agent@.service": 5.0,
     "culture-ircd.service": 2.0,
+    "culture-ledger.service": 2.0,
     "culture-prune.service": 2.0,
     "culture-rehearsal.service": 2.0,
     "culture-undo.service": 2.0,

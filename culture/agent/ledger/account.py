@@ -194,12 +194,15 @@ class Account:
     # Model sessions besides the turns
 
     @contextlib.contextmanager
-    def side_session(self, kind: Literal["supervisor", "aside"], task: str = "") -> Iterator[SideSession]:
+    def side_session(
+        self, kind: Literal["supervisor", "aside"], task: str = "", *, backend: str = "", model: str = ""
+    ) -> Iterator[SideSession]:
         """Reserve money for one model session and settle it at the end of the block.
 
-        Raises TemporaryError without calling a model if a budget does not cover it or the quota is used up.
+        `backend` and `model` are given where they differ from the agent's. Raises TemporaryError without a
+        model call if a budget does not cover it or the quota is used up.
         """
-        hold = self._hold(kind, self._terms.aside, task)
+        hold = self._hold(kind, self._terms.aside, task, self._spender_of(backend, model))
         answer = self._ledger.reserve(hold)
         self._tell(answer.news)
         if answer.shortage is not None:
@@ -210,7 +213,7 @@ class Account:
         try:
             yield session
         finally:
-            use = self._prices.use_of(session.usage, session.cost_usd)
+            use = self._prices.use_of(session.usage, session.cost_usd, model)
             self._write(lambda: self._tell(self._ledger.settle(hold.id, use)))
 
     # Budgets and quotas
@@ -259,9 +262,21 @@ class Account:
         hold = self._hold(kind, 0, "")
         self._write(lambda: self._tell(self._ledger.book(hold, use, turn=turn_id)))
 
-    def _hold(self, kind: Kind, amount: int, task: str) -> Hold:
+    def _spender_of(self, backend: str, model: str) -> Spender:
+        spender = self.spender._replace(model=model or self.spender.model)
+        if backend and backend != spender.backend:
+            # It has a login of its own, whose quota is not known here.
+            spender = spender._replace(backend=backend, model=model, login="")
+        return spender
+
+    def _hold(self, kind: Kind, amount: int, task: str, spender: Spender | None = None) -> Hold:
         return Hold(
-            f"{self.spender.agent}/{secrets.token_hex(8)}", kind, self.spender, self._owner, amount, task
+            f"{self.spender.agent}/{secrets.token_hex(8)}",
+            kind,
+            spender or self.spender,
+            self._owner,
+            amount,
+            task,
         )
 
     def _tell(self, news: tuple[News, ...]) -> None:

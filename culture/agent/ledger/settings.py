@@ -5,18 +5,24 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from culture.agent.ledger.account import Terms
+from culture.agent.ledger.client import LedgerClient
 from culture.agent.ledger.cost_control import CostSettings
 from culture.agent.ledger.limits import host_of, make_limits
 from culture.agent.ledger.port import Ledger
 from culture.agent.ledger.prices import PriceList
 from culture.config.agents import AgentConfig, AgentsConfig
-from culture.config.paths import state_dir
+from culture.config.paths import ledger_socket, state_dir
 from culture.store.ledger.file import FILE, LedgerFile
 from culture.store.ledger.records import Spender
 
 
-def open_ledger(config: AgentsConfig, env: Mapping[str, str]) -> Ledger:
-    """Return the ledger of the host."""
+def open_ledger(config: AgentsConfig, nick: str, env: Mapping[str, str]) -> Ledger:
+    """Return the ledger of the host: by culture-ledger for a service, as a file for a person's own agents.
+
+    The agents of a person run as one Unix user anyway, so that a separate process would protect nothing.
+    """
+    if env.get("STATE_DIRECTORY"):
+        return LedgerClient(ledger_socket(env), nick)
     return ledger_in(state_dir("", env), config)
 
 

@@ -10,9 +10,9 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
-from culture.errors import UnavailableError
+from culture.errors import UnavailableError, UsageError
 from culture.store.database import BUSY_S, MIGRATIONS, prepare
 from culture.store.ledger.records import (
     Answer,
@@ -317,6 +317,9 @@ def read_report(path: Path, by: By, since: str = "") -> list[Share]:
 
 
 def _report(connection: sqlite3.Connection, by: By, since: str, agent: str = "") -> list[Share]:
+    if by not in get_args(By):
+        # It comes from other processes, and becomes a part of the query.
+        raise UsageError(f"'{by}' is not one of {', '.join(get_args(By))}")
     query = _REPORT.format(column=by, order="1" if by == "day" else "7 DESC, 1")
     return [Share(*row) for row in connection.execute(query, (since, agent, agent))]
 
