@@ -83,6 +83,13 @@ in
         home = "/var/lib/culture";
         description = "Culture server";
       };
+      culture-bridge = {
+        isSystemUser = true;
+        group = "culture-bridge";
+        extraGroups = [ "culture" ];
+        home = "/var/lib/culture";
+        description = "Culture MCP bridge";
+      };
       culture-agent = {
         isSystemUser = true;
         group = "culture-agent";
@@ -113,6 +120,7 @@ in
       culture = { };
       culture-agent = { };
       culture-ledger = { };
+      culture-bridge = { };
     }
     // lib.genAttrs (map userOf agents) (name: { });
 

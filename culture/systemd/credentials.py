@@ -21,6 +21,11 @@ def agent_directory(nick: str) -> Path:
     return SERVER_DIRECTORY / _OF_AGENTS / nick
 
 
+def bridge_directory() -> Path:
+    """Return where systemd takes the credentials of the bridge from."""
+    return SERVER_DIRECTORY / "bridge"
+
+
 def encrypted_agent_directory(nick: str) -> Path:
     """Return the same for credentials that `systemd-creds encrypt` made."""
     return _ENCRYPTED / _OF_AGENTS / nick

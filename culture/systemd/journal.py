@@ -97,7 +97,7 @@ def log_to_journal_or_terminal(program: str, env: Mapping[str, str], *, verbose:
     handler = _journal_handler(program) if _stderr_is_journal(env) else _terminal_handler()
     logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler], force=True)
     # Libraries log their own internals below WARNING.
-    for name in ("asyncio", "aiohttp", "mcp", "claude_agent_sdk"):
+    for name in ("asyncio", "aiohttp", "mcp", "uvicorn", "claude_agent_sdk"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

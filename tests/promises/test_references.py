@@ -12,6 +12,7 @@ import pytest
 
 from culture import __version__
 from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig, TurnsConfig
+from culture.config.bridge import BridgeClient, BridgeConfig, BridgeLimits, BridgeTls
 from culture.config.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfig
 from culture.config.fleet.model import DefaultsConfig, FleetConfig, FleetLinkConfig, HostConfig
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
@@ -33,6 +34,7 @@ PROGRAMS = {
     "culture-ircd": ("culture.daemons.ircd", "culture-ircd.8.rst"),
     "culture-agent": ("culture.daemons.agent", "culture-agent.8.rst"),
     "culture-ledger": ("culture.daemons.ledger", "culture-ledger.8.rst"),
+    "culture-bridge": ("culture.daemons.bridge", "culture-bridge.8.rst"),
     "culture-rehearsal": ("culture.daemons.rehearsal", "culture-rehearsal.8.rst"),
     "culturectl": ("culture.ctl.main", "culturectl.1.rst"),
     "irc": ("culture.agent.skill.irc", "culture-irc.1.rst"),
@@ -181,6 +183,10 @@ def man_terms(page: str) -> set[str]:
                 Sts,
                 Tls,
             ],
+        ),
+        (
+            "culture-bridge.yaml.5.rst",
+            [BridgeConfig, BridgeClient, BridgeLimits, BridgeTls, OidcConfig, ServerConfig],
         ),
         ("culture-fleet.yaml.5.rst", [FleetConfig, DefaultsConfig, FleetLinkConfig, HostConfig]),
         (

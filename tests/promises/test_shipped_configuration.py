@@ -10,6 +10,7 @@ import yaml
 
 from culture.config import loader
 from culture.config.agents import AgentConfig, AgentsConfig
+from culture.config.bridge import BridgeClient, BridgeConfig
 from culture.config.ircd import IrcdConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +25,10 @@ def keys(model: type[Any]) -> set[str]:
     return {field.name for field in dataclasses.fields(model)}
 
 
-@pytest.mark.parametrize(("name", "model"), [("ircd.yaml", IrcdConfig), ("agents.yaml", AgentsConfig)])
+SHIPPED = [("ircd.yaml", IrcdConfig), ("agents.yaml", AgentsConfig), ("bridge.yaml", BridgeConfig)]
+
+
+@pytest.mark.parametrize(("name", "model"), SHIPPED)
 def test_the_file_as_shipped_is_all_defaults(name: str, model: type[Any]):
     assert loader.load(ROOT / "etc" / name, model) == model()
 
@@ -49,6 +53,19 @@ def test_every_key_of_agents_yaml_is_there_at_its_default():
     assert written["supervisor"].keys() == keys(type(AgentsConfig().supervisor))
     assert written["heartbeat"].keys() == keys(type(AgentsConfig().heartbeat))
     assert written["agents"][0].keys() == keys(AgentConfig)
+
+
+def test_every_key_of_bridge_yaml_is_there_at_its_default():
+    text = uncommented(ROOT / "etc/bridge.yaml")
+    config = loader.parse(text, BridgeConfig, where="etc/bridge.yaml")
+    assert dataclasses.replace(config, clients=()) == BridgeConfig()
+    (client,) = config.clients
+    assert client == BridgeClient(client.name, client.nick, client.token_sha256)
+    written = yaml.safe_load(text)
+    assert written.keys() == keys(BridgeConfig)
+    for name in ("server", "tls", "oauth", "limits"):
+        assert written[name].keys() == keys(type(getattr(BridgeConfig(), name)))
+    assert written["clients"][0].keys() == keys(BridgeClient)
 
 
 @pytest.mark.parametrize(("name", "model"), [("ircd.yaml", IrcdConfig), ("agents.yaml", AgentsConfig)])

@@ -15,6 +15,7 @@ from culture.systemd.credentials import (
     DIRECTORY_IDS,
     SERVER_DIRECTORY,
     agent_directory,
+    bridge_directory,
     encrypted_agent_directory,
 )
 
@@ -27,6 +28,7 @@ BUDGETS = {
     # It writes users to /etc as root.
     "culture-agent-user@.service": 3.0,
     "culture-agent@.service": 5.0,
+    "culture-bridge.service": 2.0,
     "culture-ircd.service": 2.0,
     "culture-ledger.service": 2.0,
     "culture-prune.service": 2.0,
@@ -208,14 +210,21 @@ def test_the_server_does_not_load_the_credentials_of_agents():
     """systemd loads a directory with all that is below it, and follows no symbolic links there."""
     assert lines("culture-ircd.service", "LoadCredential") == [f"culture:{SERVER_DIRECTORY}"]
     rows = [line.split() for line in (UNITS / "culture.tmpfiles").read_text().splitlines()]
-    assert [row[0] for row in rows if row[1:2] == [str(SERVER_DIRECTORY / "agents")]] == ["L"]
+    for place in (SERVER_DIRECTORY / "agents", bridge_directory()):
+        assert [row[0] for row in rows if row[1:2] == [str(place)]] == ["L"]
 
 
-def test_a_reload_checks_the_file_before_the_server_reads_it():
-    check, signal = lines("culture-ircd.service", "ExecReload")
-    (start,) = lines("culture-ircd.service", "ExecStart")
+def test_the_bridge_loads_its_own_credentials_and_starts_without_any():
+    assert lines("culture-bridge.service", "LoadCredential") == [f"culture:{bridge_directory()}"]
+    assert lines("culture-bridge.service", "SetCredential") == ["culture:none"]
 
-    assert check == start.replace("culture-ircd ", "culture-ircd --check ")
+
+@pytest.mark.parametrize("program", ["culture-ircd", "culture-bridge"])
+def test_a_reload_checks_the_file_before_the_daemon_reads_it(program: str):
+    check, signal = lines(f"{program}.service", "ExecReload")
+    (start,) = lines(f"{program}.service", "ExecStart")
+
+    assert check == start.replace(f"{program} ", f"{program} --check ")
     assert signal == "/bin/kill -HUP $MAINPID"
 
 
