@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from culture.errors import NoInputError, TemporaryError, UnavailableError, UsageError
-from culture.wiki.git import Git, GitError
+from culture.git import Git, GitError
 from culture.wiki.page_names import name_of, path_of
 
 BRANCH: Final = "refs/heads/main"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from culture.errors import NoInputError, TemporaryError, UsageError
+from culture.git import GitError
 from culture.wiki.changes import LOG_FORMAT, Change, parse_log
-from culture.wiki.git import GitError
 from culture.wiki.links import links_of, rewrite_links
 from culture.wiki.page_names import check_page_name, name_of, path_of
 from culture.wiki.repository import BRANCH, Edit, Repository, decode, printable

@@ -24,9 +24,11 @@ _SETTINGS: Final = (
 class GitError(UnavailableError):
     """Git failed; the message is what it wrote to standard error."""
 
-    def __init__(self, command: str, status: int, stderr: str) -> None:
+    def __init__(self, command: str, status: int, stderr: str, output: bytes = b"") -> None:
         super().__init__(f"git {command}: {stderr.strip() or f'exit status {status}'}")
         self.status = status
+        # Some commands answer with a status and an output, such as merge-tree.
+        self.output = output
 
 
 class Git:
@@ -46,7 +48,7 @@ class Git:
             {**_environment(self.directory), **(env or {})},
         )
         if status:
-            raise GitError(command, status, errors.decode(errors="replace"))
+            raise GitError(command, status, errors.decode(errors="replace"), output)
         return output
 
     async def line(
@@ -64,7 +66,7 @@ def _environment(directory: Path) -> dict[str, str]:
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
-        # Page names are paths, never patterns.
+        # Names of pages and files are paths, never patterns.
         "GIT_LITERAL_PATHSPECS": "1",
         "LC_ALL": "C.UTF-8",
     }
@@ -81,7 +83,7 @@ async def _run(command: Sequence[str], stdin: bytes, env: Mapping[str, str]) -> 
             cwd="/",
         )
     except FileNotFoundError:
-        raise UnavailableError("the wiki needs git", hint="apt install git") from None
+        raise UnavailableError("git is not installed", hint="apt install git") from None
     try:
         async with asyncio.timeout(TIMEOUT_S):
             output, errors = await process.communicate(stdin)
