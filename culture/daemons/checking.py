@@ -32,7 +32,7 @@ def find_problems(config: IrcdConfig, path: Path, env: Mapping[str, str]) -> lis
 
 
 def _attempts(config: IrcdConfig, path: Path, env: Mapping[str, str]) -> Iterator[Callable[[], object]]:
-    for credential in _credentials(config):
+    for credential in [] if _are_credentials_hidden(env) else _credentials(config):
         yield partial(read_credential, credential, _with_credentials(path, env))
     yield partial(certificate_for, config.tls, [])
     if any(parse_endpoint(each).carrier.is_websocket for each in config.listen):
@@ -58,6 +58,21 @@ def _credentials(config: IrcdConfig) -> list[str]:
         *(link.secret_credential for link in config.links),
     ]
     return [name for name in dict.fromkeys(named) if name]
+
+
+def _are_credentials_hidden(env: Mapping[str, str]) -> bool:
+    """Return whether this process may not look into the directory of credentials that it is given.
+
+    systemd 252 hides it from ExecReload=. A reload does not load credentials anyway.
+    """
+    try:
+        os.listdir(env.get("CREDENTIALS_DIRECTORY", "/"))
+    except PermissionError:
+        return True
+    except OSError:
+        # What is missing is reported for each credential.
+        return False
+    return False
 
 
 def _with_credentials(path: Path, env: Mapping[str, str]) -> Mapping[str, str]:

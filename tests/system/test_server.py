@@ -44,6 +44,16 @@ async def test_a_reload_renews_its_configuration_and_disconnects_nobody(spark: H
         assert (await ori.until(" 372 ")).endswith(":- fresh paint")
 
 
+def test_a_server_with_credentials_can_be_reloaded(spark: Host):
+    spark.run("install", "-m", "0600", "/etc/culture/motd", "/etc/culture/credentials/thor")
+    spark.write("/etc/culture/ircd.yaml", "name: spark\nlinks: [{name: thor, secret_credential: thor}]\n")
+    spark.systemctl("restart", SERVICE)
+
+    spark.systemctl("reload", SERVICE)
+
+    assert spark.property(SERVICE, "ActiveState") == "active"
+
+
 async def test_a_connection_starts_it(spark: Host):
     spark.systemctl("stop", SERVICE)
     assert spark.property(SERVICE, "ActiveState") == "inactive"
