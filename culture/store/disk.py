@@ -16,11 +16,16 @@ def is_full(place: Path) -> bool:
     return usage.f_bavail * usage.f_frsize < FULL_BYTES or not has_inodes
 
 
+def free_bytes(place: Path) -> int:
+    """Return the free space for a directory; the directory need not exist yet."""
+    usage = os.statvfs(_existing(place))
+    return usage.f_bavail * usage.f_frsize
+
+
 def describe(place: Path) -> str:
     """Return the free space for a directory as text, such as `12.3 GB free in '/var/lib/culture'`."""
     there = _existing(place)
-    usage = os.statvfs(there)
-    return f"{'full: ' if is_full(there) else ''}{_amount(usage.f_bavail * usage.f_frsize)} free in '{there}'"
+    return f"{'full: ' if is_full(there) else ''}{_amount(free_bytes(there))} free in '{there}'"
 
 
 def _existing(place: Path) -> Path:

@@ -15,6 +15,8 @@ from culture.errors import CultureError, UnavailableError
 
 # An agent has three minutes to start, and its units start side by side.
 _UNITS_TIMEOUT_S: Final = 240
+# How long all units of a host take at most.
+LONGEST_S: Final = 600
 # How long units have to stay up after they reported that they are ready.
 _SETTLE_S: Final = 1.0
 

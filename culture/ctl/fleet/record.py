@@ -44,8 +44,8 @@ class Record:
         self._directory = below(root, DIRECTORY)
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep others from applying at the same time."""
+    def locked(self, *, wait: bool = False) -> Iterator[None]:
+        """Keep others from applying at the same time. Either wait for them, or raise TemporaryError."""
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = (self._directory / "lock").open("w")
@@ -53,7 +53,7 @@ class Record:
             raise NotAllowedError(f"cannot write '{error.filename}'", hint="sudo !!") from None
         with lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
                 raise TemporaryError("another culturectl is applying here", hint="try again later") from None
             yield

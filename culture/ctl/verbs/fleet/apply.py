@@ -64,11 +64,15 @@ def _apply(
     paused = drain(_restarting(plan, undo), within_s=options.wait) if has_units and not options.now else []
     record.begin(undo)
     try:
-        if has_units and options.confirm_within:
-            undo_timer.arm(options.confirm_within)
+        is_timed = has_units and options.confirm_within
+        if is_timed:
+            # For the case that this process dies: units may take that long.
+            undo_timer.arm(options.confirm_within + apply.LONGEST_S)
         apply.write(plan, files, root, record)
         if has_units:
             apply.follow(plan, undo)
+        if is_timed:
+            undo_timer.arm(options.confirm_within)
     except BaseException as error:
         # Also after Ctrl-C, everything is as it was before.
         undone = _take_back(undo, root, record, has_units=has_units)

@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     """Run this verb and return the exit status."""
     root = options.root or Path("/")
     record = Record(root)
-    with record.locked():
+    with record.locked(wait=options.pending):
         undo = record.pending() or (None if options.pending else record.previous())
         if undo is None:
             if options.pending:
