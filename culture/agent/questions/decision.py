@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from culture.config.trust import TrustConfig
-from culture.store.agent.questions import Standing, StoredQuestion, Vote
+from culture.store.agent.questions import QuestionKind, Standing, StoredQuestion, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ def decide(
 ) -> Decision:
     """Return the decision. The asking agent never votes, and no answer is never consent.
 
+    Only people decide about money: agents do not raise budgets for each other.
+
     `votes` are in the order of their time, the last one of each voter; `askers` are nick and account of the
     agent that asks.
     """
@@ -50,15 +52,15 @@ def decide(
             return Answered(vote, "person", (vote.nick,))
     agents = [vote for vote in counted if vote.standing is Standing.AGENT]
     closes_ms = _closes_ms(agents, trust)
-    match trust.agents:
+    match "never" if question.kind is QuestionKind.BUDGET else trust.agents:
         case "never":
             return _undecided(question, trust, now_ms, ())
         case "first":
             decided = Answered(agents[0], "first", (agents[0].nick,)) if agents else None
             return decided or _undecided(question, trust, now_ms, ())
-        case "vote" | "consensus":
+        case "vote" | "consensus" as policy:
             is_due = closes_ms is not None and now_ms >= closes_ms and len(agents) >= trust.quorum
-            decided = _majority(agents, trust.agents) if is_due else None
+            decided = _majority(agents, policy) if is_due else None
             return decided or _undecided(question, trust, now_ms, [closes_ms])
 
 

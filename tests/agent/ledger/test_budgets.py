@@ -88,6 +88,24 @@ async def test_a_raise_lets_waiting_turns_begin(make_agent, make_costs, ledger, 
         assert budget["limit_usd"] == 10
 
 
+async def test_a_spent_budget_becomes_a_question_that_a_person_answers(
+    make_agent, make_costs, ledger, ori: Plain, eventually
+):
+    ledger.book(Hold("spark-claude/past", "turn", CLAUDE, "p", 0), Use(cost=micro_usd(5)))
+    agent = make_agent("spark-claude", costs=make_costs(agent_usd_per_day=5))
+    async with agent.running():
+        await eventually(agent.is_present)
+        ori.send("PRIVMSG #general :@spark-claude one")
+        asked = await ori.until("raise by 5 USD?")
+        [question] = (await agent.daemon.handle({"type": "questions", "by": "person"}))["questions"]
+        answer = {"type": "answer", "question": question["id"], "text": "yes", "who": "ori", "by": "person"}
+        await agent.daemon.handle(answer)
+
+        await eventually(lambda: agent.prompts)
+        assert '"5.00 of 5.00 USD of spark-claude are spent today: raise by 5 USD?"' in asked
+        assert agent.daemon.operations.status_screen()["budgets"][0]["limit_usd"] == 10
+
+
 async def test_two_agents_share_the_budget_of_their_host(make_agent, make_costs, ori: Plain, eventually):
     budgets = {"host_usd_per_day": 1.5, "turn_usd": 1}
     claude = make_agent("spark-claude", costs=make_costs("spark-claude", **budgets))

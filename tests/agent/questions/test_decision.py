@@ -124,3 +124,17 @@ def test_a_question_without_choices_is_answered_by_the_first_who_was_asked(polic
     else:
         assert isinstance(found, Answered)
         assert found.authority == ("person" if standing is Standing.PERSON else "anyone")
+
+
+@pytest.mark.parametrize("policy", ["vote", "first", "consensus"])
+def test_agents_do_not_raise_budgets_for_each_other(policy):
+    trust = TrustConfig(agents=policy, quorum=1, window="5m", timeout="30m")
+    asked = question(*DECISION)._replace(kind=QuestionKind.BUDGET)
+    votes = [vote("thor-bo", "yes"), vote("orin-al", "yes")]
+    now_ms = ASKED_MS + 20 * MINUTE_MS
+
+    assert isinstance(decide(asked, votes, trust, {OWN}, now_ms), Undecided)
+    by_person = [*votes, vote("spark-ori", "no", Standing.PERSON)]
+    decided = decide(asked, by_person, trust, {OWN}, now_ms)
+    assert isinstance(decided, Answered)
+    assert (decided.authority, decided.vote.choice) == ("person", "no")
