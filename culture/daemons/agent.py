@@ -6,6 +6,7 @@ import secrets
 import signal
 import socket
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +23,8 @@ from culture.agent.backend.environment import (
 )
 from culture.agent.backend.permission import only_irc
 from culture.agent.backend.shell import make_shell
-from culture.agent.backends.table import BACKENDS, KEY_VARIABLES, key_variables
-from culture.agent.contract import SessionSpec
+from culture.agent.backends.table import BACKENDS, KEY_VARIABLES, TOOLLESS, key_variables
+from culture.agent.contract import SessionSpec, ToollessModel
 from culture.agent.daemon import AgentDaemon
 from culture.agent.identity import Passwords
 from culture.agent.ledger.logins import login_identity
@@ -31,11 +32,15 @@ from culture.agent.ledger.prices import check_budgets
 from culture.agent.ledger.settings import cost_settings, open_ledger
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.webhooks import Webhooks
+from culture.agent.supervision.booked_model import BookedModel, OpenSession
+from culture.agent.supervision.judge_session import judge_session
+from culture.agent.supervision.supervisor import Supervisor
 from culture.agent.tools.model_tools import TOOLS, make_tools
 from culture.client.connection import tls_of
 from culture.commandline import Parser, daemon_parser
 from culture.config import loader, paths
 from culture.config.agents import AgentConfig, AgentsConfig, find_agent
+from culture.config.supervisor import HeartbeatConfig
 from culture.config.thinking import effort_of
 from culture.errors import ConfigError, Problem, UnavailableError
 from culture.net.listen.listeners import FOR_THE_OWNER, listening
@@ -98,6 +103,7 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         login=login_identity(agent, _secret(agent.key_credential, agent), os.environ),
         is_rehearsing=REHEARSING in os.environ,
     )
+    supervisor = _supervisor(config, agent, spec, lambda: daemon.supervisor_session())
     daemon = AgentDaemon(
         agent,
         config.server.address,
@@ -121,6 +127,7 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         proof=proof,
         webhooks=_webhooks(config, agent),
         costs=costs,
+        supervisor=supervisor,
         on_status=notifier.status,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -142,6 +149,28 @@ def _webhooks(config: AgentsConfig, agent: AgentConfig) -> Webhooks:
         url=_secret(named.url_credential, agent),
         token=_secret(named.token_credential, agent),
     )
+
+
+def _supervisor(
+    config: AgentsConfig, agent: AgentConfig, spec: SessionSpec, open_session: OpenSession
+) -> Supervisor | None:
+    settings = agent.supervisor.applied_to(config.supervisor)
+    if not settings.enabled and config.heartbeat == HeartbeatConfig():
+        return None
+    backend, session = judge_session(settings, agent, spec, _secret(settings.key_credential, agent))
+    return Supervisor(
+        settings,
+        config.heartbeat,
+        BookedModel(lambda: _judge(backend, session), open_session) if settings.enabled else None,
+        JournalEvents(agent.nick, agent.agent),
+        clock=time.monotonic,
+    )
+
+
+def _judge(backend: str, session: SessionSpec) -> ToollessModel:
+    if backend not in TOOLLESS:
+        raise UnavailableError(f"{backend} cannot judge; set supervisor.agent in agents.yaml")
+    return TOOLLESS[backend](session)
 
 
 def _check_backend(agent: AgentConfig, spec: SessionSpec) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import agent
+import control
 import history
 import ircd
 import mesh
@@ -43,6 +44,12 @@ VERBS = {
         agent.add_options,
         agent.measure,
         _percentiles_in_words,
+    ),
+    "control": Verb(
+        "what it costs to keep agents under control: tokens of supervisors, model calls while idle",
+        control.add_options,
+        control.measure,
+        control.in_words,
     ),
     "history": Verb(
         "what history costs a message, and how soon it answers",

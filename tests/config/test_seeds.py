@@ -30,6 +30,17 @@ def test_the_file_with_all_backends():
         assert agent.supervisor.applied_to(config.supervisor).agent == "claude"
 
 
+def test_the_fragments_about_questions():
+    config = load(SEEDS / "questions.yaml", AgentsConfig)
+
+    assert config.webhooks.on_spiraling == "https://discord.com/api/webhooks/..."
+    assert (config.trust.agents, config.trust.timeout_s, config.trust.timeout_action) == (
+        "vote",
+        1800,
+        "pause",
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     ["supervisor: {thinking: ultrathink}", "agents: [{nick: spark-claude, thinking: ultrathink}]"],
