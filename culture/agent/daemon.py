@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from culture.agent.backend.backend_runner import BackendRunner, MakeRunner
-from culture.agent.contract import Message, SupervisorBase
+from culture.agent.contract import SupervisorBase
 from culture.agent.identity import NO_PASSWORDS, Passwords, identity_of
 from culture.agent.inbox.attention import attention_of
 from culture.agent.inbox.buffers import Buffers
@@ -30,6 +30,7 @@ from culture.agent.reporting.notices import Notices
 from culture.agent.reporting.transcript import Transcriber
 from culture.agent.reporting.webhooks import Webhooks
 from culture.agent.supervision.interventions import Interventions
+from culture.agent.tools.callers import Caller, person_at
 from culture.agent.tools.commands import PERSONAL_COMMANDS, run_command
 from culture.agent.tools.ipc import IpcServer
 from culture.agent.tools.model_tools import TOOLS
@@ -76,6 +77,7 @@ class AgentDaemon:
         gate: Gate | None = None,
         supervisor: SupervisorBase | None = None,
         proof: str = "",
+        identify: Callable[[Caller], str] = person_at,
         webhooks: Webhooks | None = None,
         costs: CostSettings | None = None,
         on_status: Callable[[str], None] = lambda text: None,
@@ -87,7 +89,9 @@ class AgentDaemon:
         channels = tuple(dict.fromkeys((*config.channels, *filter(None, (self._webhooks.channel,)))))
         self._location = SavedLocation(file, channels, directory, is_fresh=config.fresh)
         self._supervisor = supervisor
-        buffers = Buffers(buffer_size, on_read=file.hearing.set_read)
+        buffers = Buffers(
+            buffer_size, file.hearing.set_read, lambda msgids: self._turn_loop.read_messages.read(msgids)
+        )
         self.whispers = Whispers()
         self._turns = Turns(clock=time.monotonic, new_id=lambda: secrets.token_hex(2))
         self._client = Client(
@@ -107,7 +111,8 @@ class AgentDaemon:
             config.agent,
             config.nick,
             clock=time.monotonic,
-            on_message=self._backend_reported,
+            wall_clock=time.time,
+            on_message=lambda message: self._reports.received(message),
             on_started=self._backend_started,
             on_crash=self._backend_crashed,
             on_paused=lambda why: self.operations.announce_pause(why),
@@ -119,12 +124,13 @@ class AgentDaemon:
             wake=lambda: self._turn_loop.wake(),
             ask_to_raise=ask_to_raise(lambda: self._questions),
         )
+        gates = Gates(gate or OpenGate(), self.costs.gate)
         self._turn_loop = TurnLoop(
             file,
             self._backend,
             self._turns,
             limits,
-            Gates(gate or OpenGate(), self.costs.gate),
+            gates,
             self._journal,
             self._notices.alert,
             lambda turn: post_final_text(self._sender, turn),
@@ -171,6 +177,7 @@ class AgentDaemon:
             self._turn_loop,
             limits.expiry_s,
             on_status_asked=lambda place: self._notices.say(place, self.operations.status()),
+            on_control=lambda *command: self.operations.control(*command),
             on_error=self.stop,
         )
         self._sender = Sender(self._client, self._inbox)
@@ -186,9 +193,11 @@ class AgentDaemon:
             self._notices,
             self.costs,
             questions,
-            backend_name=config.agent,
-            address=address,
+            gates,
+            config,
+            limits,
             on_change=self._report_status,
+            on_shutdown=self.stop,
         )
         self._toolset = Toolset(
             self._client,
@@ -204,6 +213,7 @@ class AgentDaemon:
             self.whispers,
             proof=proof,
             personal=PERSONAL_COMMANDS,
+            identify=identify,
             on_unsent=lambda answer: questions.undelivered(answer.get("data", {}).get("question", "")),
         )
         if supervisor is not None:
@@ -215,7 +225,7 @@ class AgentDaemon:
                 on_alert=self._notices.alert,
                 places=self._notices.alert_places,
                 pause=self._backend.pause,
-                interrupt=lambda why: self._backend.interrupt(),
+                interrupt=self.operations.interrupt,
             ).attach(supervisor)
         self._registered = asyncio.Event()
         self._ended: asyncio.Future[CultureError | None] = asyncio.get_running_loop().create_future()
@@ -285,6 +295,7 @@ class AgentDaemon:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._stop_on_error(self._backend.run()))
             tasks.create_task(self._stop_on_error(self._turn_loop.run()))
+            tasks.create_task(self.operations.state.run())
 
     async def _shut_down(self, why: CultureError | None) -> None:
         self._turn_loop.stop()
@@ -296,6 +307,7 @@ class AgentDaemon:
         if self._supervisor is not None:
             await self._supervisor.stop()
         await self._ipc.stop()
+        self.operations.state.close()
         self._client.quit(status.quit_message(why))
         await self._webhooks.close()
         self._inbox.close()
@@ -317,6 +329,7 @@ class AgentDaemon:
             case Registered(nick, server):
                 self._journal.connected(server, self._client.address, nick)
                 self.operations.absence = ""
+                self.operations.state.connected()
                 self._report_status()
                 self._inbox.connected()
                 assert self._tasks is not None
@@ -356,16 +369,13 @@ class AgentDaemon:
 
     # Events from the backend
 
-    async def _backend_reported(self, message: Message) -> None:
-        await self._reports.received(message)
-
     def _backend_started(self) -> None:
         self._journal.session_started()
         self._turn_loop.wake()
         self._report_status()
 
     def _backend_crashed(self, why: str, again_s: float | None) -> None:
-        self._reports.last_error = why
+        self._reports.backend_down(why)
         try:
             self._turn_loop.backend_crashed(why, again_s)
         except CultureError as error:
@@ -375,6 +385,7 @@ class AgentDaemon:
     def _report_status(self) -> None:
         if self._is_started:
             self._on_status(self.operations.status())
+            self.operations.state.changed()
 
     def supervisor_session(self) -> contextlib.AbstractContextManager[SideSession]:
         """Reserve money for one call of the supervisor's judge, on behalf of the running turn's task."""

@@ -141,6 +141,26 @@ class Client:
         connection.flush()
         return composed.lines
 
+    def send_tags(self, target: str, tags: Mapping[str, str]) -> None:
+        """Send tags without a text (TAGMSG); do nothing without a connection to a server that relays tags."""
+        if self.is_registered and self.can(Cap.MESSAGE_TAGS):
+            self._send_line(format_line("TAGMSG", target, tags=tags))
+
+    def set_metadata(self, key: str, value: str) -> None:
+        """Publish a value of our own (METADATA); do nothing where the server has no metadata."""
+        if self.is_registered and (self.can(Cap.METADATA) or self.can(Cap.METADATA_2)):
+            self._send_line(format_line("METADATA", "*", "SET", key, value, trailing=True))
+
+    def set_away(self, why: str) -> None:
+        """Be away for this reason, or come back if it is empty; do nothing without a connection."""
+        if self.is_registered:
+            self._send_line(format_line("AWAY", why, trailing=True) if why else "AWAY")
+
+    def _send_line(self, line: str) -> None:
+        connection = self._registered()
+        connection.session.send(line)
+        connection.flush()
+
     async def send_message(
         self,
         target: str,

@@ -12,7 +12,8 @@ from culture.protocol.capabilities import Cap
 from culture.protocol.line import Line, format_line
 
 # Without them everything works. With them mentions are flagged, lines carry their time and who is logged in,
-# what we say comes back with its id, may have several lines, and what was missed can be read again.
+# what we say comes back with its id, may have several lines, and what was missed can be read again. Metadata
+# is requested, too.
 WANTED = (
     Cap.MESSAGE_TAGS,
     Cap.SERVER_TIME,
@@ -107,7 +108,9 @@ class Registration:
         return []
 
     def _wanted(self) -> tuple[str, ...]:
-        wanted = (*WANTED, *self._identity.capabilities)
+        # A client may not request both names of the capability.
+        metadata = Cap.METADATA if Cap.METADATA in self.offered else Cap.METADATA_2
+        wanted = tuple(dict.fromkeys((*WANTED, metadata, *self._identity.capabilities)))
         if not self._identity.account or self._is_known:
             return wanted
         if Cap.SASL not in self.offered:

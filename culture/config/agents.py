@@ -150,6 +150,8 @@ class AgentConfig:
     allow_from: tuple[str, ...] = ("*",)
     # Who may call it by `@all` or `@tag`: people, and agents that are operators of the channel; or everyone.
     groups_from: Literal["people", "everyone"] = "people"
+    # Whether it reacts to messages of people that it takes up and finishes, and shows that it is typing.
+    receipts: Literal["react", "off"] = "react"
     # Whether a session begins anew with each start of the daemon.
     fresh: bool = False
     # Its account on the server; empty: its nick.

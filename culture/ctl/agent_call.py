@@ -1,5 +1,6 @@
 """Send a request to a running agent over its socket, without starting one that is stopped."""
 
+import getpass
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,11 @@ class StoppedUnitError(UnavailableError):
 def unit_of(nick: str) -> str:
     """Return the name of the systemd service of an agent."""
     return f"culture-agent@{nick}.service"
+
+
+def operator_name() -> str:
+    """Return the name of the person who runs culturectl, also if they do so by sudo."""
+    return os.environ.get("SUDO_USER") or getpass.getuser()
 
 
 def ask(nick: str, request: Mapping[str, Any]) -> dict[str, Any]:

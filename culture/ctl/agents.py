@@ -1,23 +1,27 @@
 """The agents of this host, as agents.yaml, systemd and the agents themselves report them."""
 
 import os
+import time
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from culture.agent.skill.calling import call
+from culture.agent.reporting.state import AgentState, Situation
+from culture.agent.skill.calling import NobodyAnswersError, call
 from culture.config import loader, paths
 from culture.config.agents import AgentConfig, AgentsConfig
 from culture.ctl import systemctl
 from culture.ctl.agent_call import unit_of
 from culture.ctl.output import Row
-from culture.errors import CultureError, NoInputError, NotAllowedError, UnavailableError
+from culture.errors import CultureError, NotAllowedError, UnavailableError
 from culture.protocol.plain_text import neutral
 
-AGENT_COLUMNS: Final = ("NICK", "BACKEND", "STATE", "WAITING", "TODAY", "STATUS")
+AGENT_COLUMNS: Final = ("NICK", "BACKEND", "STATE", "SINCE", "WAITING", "TODAY", "STATUS")
 # How long the list waits for an agent that hangs.
 _ANSWER_TIMEOUT_S: Final = 2.0
-_RUNNING: Final = ("running", "starting", "stopping")
+# The state of an agent that the user may not ask.
+_UNKNOWN: Final = "unknown"
 
 
 def agent_rows(file: Path) -> tuple[list[Row], dict[str, systemctl.Unit]]:
@@ -36,7 +40,19 @@ def agent_cells(row: Row) -> list[str]:
     """Return the cells of a row, in the order of AGENT_COLUMNS."""
     waiting = "-" if row["waiting"] is None else str(row["waiting"])
     cost = "-" if row["cost_usd_today"] is None else f"{row['cost_usd_today']:.2f} USD"
-    return [row["nick"], row["backend"], row["state"], waiting, cost, neutral(row["status"])]
+    since = elapsed(row["since"], time.time())
+    return [row["nick"], row["backend"], row["state"], since, waiting, cost, neutral(row["status"])]
+
+
+def elapsed(since: str | None, now_s: float) -> str:
+    """Return how long ago a time was, in its largest unit: `5 min`. The time is as in server-time."""
+    if not since:
+        return "-"
+    seconds = max(int(now_s - datetime.fromisoformat(since).timestamp()), 0)
+    for unit, length_s in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length_s:
+            return f"{seconds // length_s} {unit}"
+    return f"{seconds} s"
 
 
 def _units(agents: tuple[AgentConfig, ...]) -> dict[str, systemctl.Unit]:
@@ -49,29 +65,37 @@ def _units(agents: tuple[AgentConfig, ...]) -> dict[str, systemctl.Unit]:
 
 def _row(agent: AgentConfig, units: Mapping[str, systemctl.Unit], is_service: bool) -> Row:
     unit = units.get(unit_of(agent.nick))
-    state = systemctl.state_of(unit) if is_service else ""
+    service = systemctl.state_of(unit) if is_service else ""
+    text = (unit or {}).get("StatusText", "")
+    row = {"nick": agent.nick, "backend": agent.agent, "service": service or None}
     # A connection to the socket of a stopped service would start the service.
-    screen, reason = ({}, "") if state and state not in _RUNNING else _ask(agent.nick)
-    status = str(screen.get("status") or (unit or {}).get("StatusText") or reason)
-    return {
-        "nick": agent.nick,
-        "backend": agent.agent,
-        "state": "paused" if screen.get("paused") else state or ("running" if screen else "stopped"),
-        "status": status,
-        "waiting": screen["queue"]["queued"] if screen else None,
-        "cost_usd_today": screen["today"]["cost_usd"] if screen else None,
-    }
-
-
-def _ask(nick: str) -> tuple[dict[str, Any], str]:
-    """Return the status that the agent reports; if there is none, an empty one and the reason."""
-    path = paths.agent_socket(nick, {**os.environ, "CULTURE_SOCKET": ""})
+    if service not in ("", "running"):
+        situation = Situation(AgentState.DEAD, systemctl.changed_s(unit), f"the service is {service}")
+        return {**row, **situation.as_json(), **_unanswered(text or situation.why)}
     try:
-        request = {"type": "status", "by": "person"}
-        return dict(call(path, request, wait_s=0.0, answer_timeout_s=_ANSWER_TIMEOUT_S)["screen"]), ""
+        screen = _ask(agent.nick)
     except NotAllowedError:
-        return {}, "permission denied: only root and the agent's user may query it"
-    except (UnavailableError, NoInputError):
-        return {}, ""
+        why = "permission denied: only root and the agent's user may query it"
+        return {**row, "state": _UNKNOWN, "since": None, "why": why, **_unanswered(text or why)}
     except CultureError as error:
-        return {}, str(error)
+        is_dead = isinstance(error, NobodyAnswersError) and not service
+        situation = (
+            Situation(AgentState.DEAD, None, "no process answers")
+            if is_dead
+            else Situation(AgentState.HUNG, None, f"its process does not answer: {error}")
+        )
+        return {**row, **situation.as_json(), **_unanswered(situation.why)}
+    today = screen["today"]["cost_usd"]
+    answered = {"status": screen["status"], "waiting": screen["queue"]["queued"], "cost_usd_today": today}
+    return {**row, **screen["state"], **answered}
+
+
+def _unanswered(status: str) -> Row:
+    return {"status": status, "waiting": None, "cost_usd_today": None}
+
+
+def _ask(nick: str) -> dict[str, Any]:
+    """Return the status that the agent reports."""
+    path = paths.agent_socket(nick, {**os.environ, "CULTURE_SOCKET": ""})
+    request = {"type": "status", "by": "person"}
+    return dict(call(path, request, wait_s=0.0, answer_timeout_s=_ANSWER_TIMEOUT_S)["screen"])

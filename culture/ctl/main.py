@@ -29,6 +29,7 @@ class Verb(NamedTuple):
 
 
 VERBS = {
+    "abort": Verb("Stop what an agent works on, for good", "verbs.agents.abort"),
     "accounts": Verb("Add, change, list or remove accounts of the server", "verbs.server.accounts"),
     "adopt": Verb("Print a fleet file that describes this host as it is", "verbs.fleet.adopt"),
     "answer": Verb("Answer a question of an agent", "verbs.agents.answer"),
@@ -53,8 +54,9 @@ VERBS = {
     "plan": Verb("Show what apply would change on this host", "verbs.fleet.plan"),
     "prune": Verb("Delete history beyond the limits in ircd.yaml", "verbs.server.prune"),
     "questions": Verb("List the open questions of agents", "verbs.agents.questions"),
-    "queue": Verb("List the messages to an agent and their state", "verbs.agents.queue"),
+    "queue": Verb("List the messages to an agent, or drop one", "verbs.agents.queue"),
     "render": Verb("Show or write the files of each host of the fleet", "verbs.fleet.render"),
+    "restart": Verb("Restart the backend of an agent", "verbs.agents.restart"),
     "resume": Verb("Let a paused agent start turns again", "verbs.agents.resume"),
     "secrets": Verb("Make and install the secrets of links", "verbs.fleet.secrets"),
     "skills": Verb("Install the irc skill for your coding sessions", "verbs.host.skills"),

@@ -7,7 +7,7 @@ from typing import Final
 from culture.errors import UnavailableError
 
 _TIMEOUT_S: Final = 10
-_PROPERTIES: Final = "Id,LoadState,ActiveState,SubState,StatusText,User,Environment"
+_PROPERTIES: Final = "Id,LoadState,ActiveState,SubState,StatusText,StateChangeTimestamp,User,Environment"
 # The word for each state of a unit: first its SubState is looked up, then its ActiveState.
 _WORDS: Final = {
     "auto-restart": "restarting",
@@ -24,7 +24,7 @@ Unit = dict[str, str]
 
 def show(units: Sequence[str]) -> dict[str, Unit]:
     """Return the properties of units by name. A pattern such as `culture-*` selects loaded units only."""
-    result = _run("show", f"--property={_PROPERTIES}", "--", *units)
+    result = _run("show", "--timestamp=unix", f"--property={_PROPERTIES}", "--", *units)
     if result.returncode != 0:
         # For example, systemd is not the init of this host or container.
         raise UnavailableError(f"systemctl failed: {' '.join(result.stderr.split()) or 'it gave no reason'}")
@@ -41,6 +41,12 @@ def state_of(unit: Unit | None) -> str:
         return "not installed"
     active = unit.get("ActiveState", "")
     return _WORDS.get(unit.get("SubState", "")) or _WORDS.get(active) or active or "unknown"
+
+
+def changed_s(unit: Unit | None) -> float | None:
+    """Return the Unix time at which a unit came into its state; None if it was never in another."""
+    stamp = (unit or {}).get("StateChangeTimestamp", "").removeprefix("@")
+    return float(stamp) if stamp.isdecimal() and stamp != "0" else None
 
 
 def is_active(unit: str) -> bool:

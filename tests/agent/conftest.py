@@ -200,6 +200,8 @@ class Agent:
             gate=gate,
             supervisor=supervisor,
             proof="own",
+            # Programs that a test runs descend from this process, which is the daemon's.
+            identify=lambda caller: "tester",
             costs=costs,
             on_status=self.statuses.append,
             passwords=passwords,

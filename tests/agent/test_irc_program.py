@@ -222,8 +222,9 @@ async def test_an_agent_moves_to_another_directory(own, home):
 
 
 @pytest.mark.parametrize(("verb", "will_be"), [("compact", "compacted"), ("clear", "cleared")])
-async def test_an_agent_makes_room_in_its_context(own, verb, will_be):
-    assert await irc(verb, **own) == (0, f"{will_be} when this turn is over\n", "")
+async def test_an_agent_makes_room_in_its_context_and_a_person_waits_for_the_outcome(own, verb, will_be):
+    assert await irc(verb, **own, CULTURE_WHISPERS="own") == (0, f"{will_be} when this turn is over\n", "")
+    assert await irc(verb, **own) == (0, f"{will_be}\n", "")
 
 
 async def test_an_agent_that_is_locked_down_reads_no_files(make_agent, home, eventually):

@@ -1,6 +1,10 @@
 """The daemon is killed at every stage of a turn: each question is answered exactly once, none is lost."""
 
+import asyncio
+import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -125,3 +129,57 @@ async def test_a_backend_that_dies_of_a_question_is_asked_again(scene):
     await scene.ori.until("die one, done")
     assert "broke off" in " ".join(scene.ori.seen)
     assert len(await scene.answers("last")) == 2
+
+
+async def culturectl(home: Path, *words: str) -> tuple[int, str]:
+    """Run it as the person whose agent it is."""
+    env = {"PATH": os.environ["PATH"], "CULTURE_HOME": str(home), "HOME": str(home)}
+    command = [sys.executable, "-m", "culture.ctl.main", *words]
+    done = await asyncio.to_thread(
+        subprocess.run, command, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("is_obeyed", [True, False])
+async def test_killed_right_after_it_was_stopped(scene, is_obeyed):
+    word = "hold" if is_obeyed else "cling hold"
+    scene.ori.send(f"PRIVMSG #general :@spark-claude {word} one")
+    await scene.program.says("turn .* began")
+    scene.ori.send("PRIVMSG #general :@spark-claude stop", "PING x")
+    await scene.ori.until("PONG")
+
+    await scene.killed()
+    scene.start_again()
+
+    # Stopped before or after it died: never answered.
+    await scene.is_ready()
+    assert await scene.answers("last") == ["spark-ori: @spark-claude last, done"]
+
+
+async def test_aborted_by_culturectl_and_killed(scene, home):
+    scene.ori.send("PRIVMSG #general :@spark-claude cling hold one")
+    await scene.program.says("turn .* began")
+
+    assert (await culturectl(home, "abort", "spark-claude"))[0] == 0
+    await scene.killed()
+    status, queue = await culturectl(home, "queue", "spark-claude")
+    assert status == 0
+    assert "stopped by" in queue
+    scene.start_again()
+
+    await scene.is_ready()
+    assert await scene.answers("last") == ["spark-ori: @spark-claude last, done"]
+
+
+async def test_the_shell_of_an_agent_cannot_free_it(scene, home):
+    """Neither with its own environment nor with an empty one."""
+    for prefix in ("", f"env -i CULTURE_HOME={home} HOME={home} PATH=$PATH "):
+        command = f"{prefix}{sys.executable} -m culture.ctl.main pause spark-claude"
+        scene.ori.send(f"PRIVMSG #general :@spark-claude shell {command}")
+        told = await scene.ori.until("PRIVMSG #general :77: ")
+        assert "an agent may not do this to itself; only people may" in told
+
+    status, told = await culturectl(home, "pause", "spark-claude", "for the night")
+    assert (status, told) == (0, "")
+    await scene.ori.until("NOTICE #general :paused: for the night")

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -71,10 +72,11 @@ async def test_agents_are_listed_in_a_line_each(ircd, agent, home, culturectl, e
         status, out, _ = await culturectl("list-agents")
 
     head, first, second = out.splitlines()
-    assert (status, head.split()) == (0, ["NICK", "BACKEND", "STATE", "WAITING", "TODAY", "STATUS"])
-    assert first.split()[:5] == ["spark-claude", "claude", "running", "1", "0.00"]
+    assert (status, head.split()) == (0, ["NICK", "BACKEND", "STATE", "SINCE", "WAITING", "TODAY", "STATUS"])
+    assert re.match(r"spark-claude +claude +working +\d+ s +1 +0\.00 USD ", first)
     assert " for spark-ori in #general; 1 waiting" in first
-    assert second.split() == ["spark-other", "codex", "stopped", "-", "-"]
+    assert second.split()[:6] == ["spark-other", "codex", "dead", "-", "-", "-"]
+    assert second.endswith("no process answers")
 
 
 async def test_an_agent_whose_backend_died_is_not_called_idle(ircd, make_agent, eventually):
@@ -141,10 +143,10 @@ async def test_the_queue_says_what_became_of_everything(ircd, agent, culturectl,
         _, rows, _ = await culturectl("queue", "spark-claude", "--json")
 
     head, first, second = out.splitlines()
-    assert (status, head.split()) == (0, ["STATE", "SAID", "FROM", "WHERE", "TURN", "TEXT"])
-    assert first.split()[0] == "injected"
+    assert (status, head.split()) == (0, ["ID", "STATE", "SAID", "FROM", "WHERE", "TURN", "TEXT"])
+    assert first.split()[:2] == ["1", "injected"]
     assert first.endswith("@spark-claude  [2Jone")
-    assert second.split()[0] == "queued"
+    assert second.split()[:2] == ["2", "queued"]
     assert second.split()[-3:] == ["private", "-", "two"]
     assert [json.loads(row)["state"] for row in rows.splitlines()] == ["injected", "queued"]
 
@@ -159,6 +161,7 @@ async def test_the_queue_of_an_agent_that_does_not_run_is_that_of_its_file(cultu
 
     assert status == 0
     assert out.splitlines()[1].split() == [
+        "1",
         "queued",
         "1970-01-01",
         "00:00:01",

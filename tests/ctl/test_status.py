@@ -30,9 +30,15 @@ case "$*" in
     unit culture-ircd.service active running 'spark: 3 clients in 2 channels'
     unit culture-prune.service failed failed ''
     unit culture-agent@spark-claude.service active running 'idle in #general on 127.0.0.1:6667'
-    unit culture-agent@spark-failed.service failed failed "ending: backend 'claude': not logged in" ;;
+    # Three days ago.
+    printf 'Id=culture-agent@spark-failed.service\\nActiveState=failed\\nSubState=failed\\n'
+    printf "StatusText=ending: backend 'claude': not logged in\\nStateChangeTimestamp=@%s\\n\\n" \\
+      "$(($(date +%s) - 3 * 86400 - 60))" ;;
 esac
 """
+
+# The service runs, and nobody answers at its socket.
+HUNG = "its process does not answer: no agent answers at"
 
 
 @pytest.fixture
@@ -78,15 +84,15 @@ def test_a_bare_status_is_one_screen(installed, tmp_path, capsys):
     head, *rows = out.splitlines()
     assert head == f"Culture {__version__}, configured in '{installed}'"
     assert rows[0] == "server: running: spark: 3 clients in 2 channels"
-    assert rows[1] == "agents: 1 running, 1 stopped, 1 failed"
+    assert rows[1] == "agents: 1 hung, 2 dead"
     assert re.fullmatch(rf"  disk: .+ free in '{tmp_path}'", rows[2])
     assert rows[3:] == [
         "failed: culture-prune.service",
         "",
-        "NICK           BACKEND  STATE    WAITING  TODAY  STATUS",
-        "spark-claude   claude   running  -        -      idle in #general on 127.0.0.1:6667",
-        "spark-stopped  codex    stopped  -        -",
-        "spark-failed   claude   failed   -        -      ending: backend 'claude': not logged in",
+        "NICK           BACKEND  STATE  SINCE  WAITING  TODAY  STATUS",
+        f"spark-claude   claude   hung   -      -        -      {HUNG} '{tmp_path}/run/spark-claude.sock'",
+        "spark-stopped  codex    dead   -      -        -      the service is stopped",
+        "spark-failed   claude   dead   3 d    -        -      ending: backend 'claude': not logged in",
     ]
     assert err == "\nhint: culturectl status NICK; for all units: systemctl status 'culture-*'\n"
 
@@ -164,7 +170,8 @@ def test_list_agents_has_a_line_for_each_and_an_object_for_programs(installed, c
     first = [line.split()[0] for line in lines[:4]]
     assert first == ["NICK", "spark-claude", "spark-stopped", "spark-failed"]
     assert json.loads(lines[5]) == {
-        "nick": "spark-stopped", "backend": "codex", "state": "stopped", "status": "", "waiting": None,
+        "nick": "spark-stopped", "backend": "codex", "service": "stopped", "state": "dead", "since": None,
+        "why": "the service is stopped", "status": "the service is stopped", "waiting": None,
         "cost_usd_today": None,
     }  # fmt: skip
 
@@ -191,6 +198,7 @@ def test_a_screen_has_a_line_for_each_thing():
     spent = {"turns": 1, "input_tokens": 900, "cached_tokens": 800, "output_tokens": 40, "cost_usd": 0.02}
     screen = {
         "nick": "spark-claude", "backend": "claude", "status": "idle in #ops", "connected": False,
+        "state": {"state": "idle", "since": "2026-11-18T12:00:00.000Z", "why": ""},
         "server": "127.0.0.1:6667", "channels": [], "queue": {"queued": 0, "answered": 2}, "turn": None,
         "asks": ["#ops", "spark-ori"], "session": "", "running": False, "directory": "/srv",
         "context": None, "today": spent, "total": {**spent, "turns": 3}, "last_error": "over\x1b[2Jloaded\n",
@@ -198,6 +206,7 @@ def test_a_screen_has_a_line_for_each_thing():
 
     assert describe(screen) == [
         "spark-claude - claude agent",
+        "     state: idle since 2026-11-18 12:00:00",
         "    status: idle in #ops",
         "    server: not connected to 127.0.0.1:6667",
         "  channels: none",

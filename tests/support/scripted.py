@@ -2,13 +2,15 @@
 
     python -m support.scripted NICK --config FILE
 
-In a question, `hold` holds the turn for good, `tool` within a tool; `die` ends the backend, `fail`
-the turn, and `quiet` ends it without a word. Anything else, and what is asked again, is answered where it was
-asked, by the agent's own socket.
+In a question, `hold` holds the turn until it is interrupted, `tool` within a tool, and `cling` for good;
+`die` ends the backend, `fail` the turn, and `quiet` ends it without a word. `shell COMMAND` is answered by
+what the command prints. Anything else, and what is asked again, is answered where it was asked, by the
+agent's own socket.
 """
 
 import asyncio
 import json
+import os
 import re
 from contextlib import suppress
 
@@ -34,6 +36,7 @@ class ScriptedRunner(AgentRunnerBase):
         self._spec = spec
         self._prompts: asyncio.Queue[str] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
+        self._is_interrupted = asyncio.Event()
 
     async def start(self, initial_prompt: str = "") -> None:
         self._prompts = asyncio.Queue()
@@ -50,7 +53,7 @@ class ScriptedRunner(AgentRunnerBase):
         self._prompts.put_nowait(text)
 
     async def interrupt(self) -> None:
-        raise NotImplementedError
+        self._is_interrupted.set()
 
     async def compact(self) -> None:
         await self._tell(ContextChanged("compacted"))
@@ -75,14 +78,35 @@ class ScriptedRunner(AgentRunnerBase):
             await self._turn(prompt)
 
     async def _turn(self, prompt: str) -> None:
+        self._is_interrupted.clear()
         if ("hold" in prompt or "tool" in prompt) and "[IRC again]" not in prompt:
             block = ToolUse("1", "Bash", {}) if "tool" in prompt else Text("…")
             await self._tell(Assistant("scripted", (block,)))
-            await asyncio.Event().wait()
+            await (asyncio.Event() if "cling" in prompt else self._is_interrupted).wait()
+            await self._result("interrupted")
+            return
+        if "shell " in prompt:
+            await self._run_in_shell(prompt)
+            return
         for line in prompt.splitlines():
             if (asked := _PROMPT.fullmatch(line)) and "quiet" not in prompt and "fail" not in prompt:
                 await self._say(asked["channel"] or asked["nick"], f"{asked['nick']}: {asked['text']}, done")
         await self._result("it was told to fail" if "fail" in prompt else "")
+
+    async def _run_in_shell(self, prompt: str) -> None:
+        asked = _PROMPT.fullmatch(prompt.splitlines()[-1])
+        assert asked is not None
+        process = await asyncio.create_subprocess_shell(
+            asked["text"].partition("shell ")[2],
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**os.environ, **self._spec.env},
+        )
+        out, _ = await process.communicate()
+        await self._say(
+            asked["channel"] or asked["nick"], f"{process.returncode}: {' '.join(out.decode().split())}"
+        )
+        await self._result("")
 
     async def _say(self, target: str, text: str) -> None:
         reader, writer = await asyncio.open_unix_connection(self._spec.env["CULTURE_SOCKET"])

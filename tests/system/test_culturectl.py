@@ -31,14 +31,17 @@ def test_a_bare_status_is_one_screen_of_the_installation_also_after_up_was_run(s
     assert lines[0].endswith(", configured in '/etc/culture'")
     assert lines[1].startswith("server: running: spark: ")
     assert lines[2] == "agents: 1 running"
-    assert lines[-1].startswith("spark-claude  claude   running  0        0.00 USD  idle in #general")
+    assert lines[-1].startswith("spark-claude  claude   idle ")
+    assert lines[-1].split(" USD ")[1].strip().startswith("idle in #general")
     assert "spark-trial" not in screen
 
     [row] = spark.run("env", "HOME=/root", "culturectl", "list-agents", "--json").stdout.splitlines()
     assert json.loads(row)["nick"] == "spark-claude"
     spark.systemctl("stop", SERVICE)
     [row] = spark.run("culturectl", "list-agents", "--json").stdout.splitlines()
-    assert json.loads(row)["state"] == "stopped"
+    stopped = json.loads(row)
+    assert (stopped["state"], stopped["service"]) == ("dead", "stopped")
+    assert stopped["since"]
     # Looking at it has not started it.
     assert spark.property(SERVICE, "ActiveState") == "inactive"
 

@@ -14,6 +14,7 @@ from culture.store.agent.file import AgentFile
 
 _SESSION: Final = "session"
 _PAUSED: Final = "paused"
+_PAUSED_SINCE: Final = "paused_since"
 
 # Of the session that it is to go on with, or of nothing for a new one.
 MakeRunner = Callable[[str], AgentRunnerBase]
@@ -29,6 +30,7 @@ class BackendRunner:
         nick: str,
         *,
         clock: Callable[[], float],
+        wall_clock: Callable[[], float],
         on_message: Callable[[Message], Awaitable[None]],
         on_started: Callable[[], None],
         on_crash: Callable[[str, float | None], None],
@@ -49,7 +51,10 @@ class BackendRunner:
         self._is_up = False
         self._is_wanted = asyncio.Event()
         self._delay_s = 0.0
+        self._wall_clock = wall_clock
         self.paused_because = file.kept(_PAUSED)
+        # Unix time of the pause; None if the agent is not paused.
+        self.paused_since_s = float(file.kept(_PAUSED_SINCE) or 0) or None
         # Why it does not run, since its last crash.
         self._crashed_because = ""
         # That it is not logged in, since a turn failed because of that.
@@ -94,6 +99,17 @@ class BackendRunner:
         if runner is not None:
             await runner.stop()
 
+    async def restart(self, *, fresh: bool) -> None:
+        """End the backend and start it again, with a new session if `fresh`. A paused one is not started."""
+        await self.stop()
+        if fresh:
+            self._file.keep(_SESSION, "")
+            self.session_id = ""
+        self._crashed_because = ""
+        if not self.is_paused:
+            self._delay_s = 0.0
+            self._is_wanted.set()
+
     async def give_up(self, why: str) -> None:
         """End a backend by force that lives and does not answer any more."""
         await self.stop()
@@ -101,13 +117,17 @@ class BackendRunner:
 
     def pause(self, why: str) -> None:
         """No turn begins until `resume`, also after a restart. The one that runs goes on."""
+        if self.paused_since_s is None:
+            self.paused_since_s = self._wall_clock()
+            self._file.keep(_PAUSED_SINCE, str(self.paused_since_s))
         self._file.keep(_PAUSED, why)
         self.paused_because = why
 
     def resume(self) -> bool:
         """Whether it was paused."""
-        was_paused, self.paused_because = self.is_paused, ""
+        was_paused, self.paused_because, self.paused_since_s = self.is_paused, "", None
         self._file.keep(_PAUSED, "")
+        self._file.keep(_PAUSED_SINCE, "")
         self._breaker.close()
         if was_paused and not self.is_running:
             self._delay_s = 0.0

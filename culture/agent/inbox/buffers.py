@@ -44,6 +44,13 @@ class _Ring:
         self._msgids.append(msgid)
         self.unread += 1
 
+    def read_messages(self, before: int) -> set[str]:
+        """Return the ids of the messages read to their end since so many lines were unread."""
+        msgids = list(self._msgids)
+        first, last = max(len(msgids) - before, 0), len(msgids) - self.unread
+        # A message of several lines counts when its last line was read.
+        return {msgid for msgid in msgids[first:last] if msgid} - set(msgids[last:])
+
     def read(self, limit: int) -> UnreadLines:
         missed = max(self.unread - len(self.lines), 0)
         unread = list(self.lines)[len(self.lines) - (self.unread - missed) :]
@@ -54,10 +61,16 @@ class _Ring:
 class Buffers:
     """A ring for each channel, and for each nick that there is a direct conversation with."""
 
-    def __init__(self, size: int, on_read: Callable[[str, Mark], None] = lambda name, mark: None) -> None:
-        """`on_read` is told how far a conversation was read."""
+    def __init__(
+        self,
+        size: int,
+        on_read: Callable[[str, Mark], None] = lambda name, mark: None,
+        on_messages_read: Callable[[set[str]], None] = lambda msgids: None,
+    ) -> None:
+        """`on_read` is told how far a conversation was read, `on_messages_read` which messages were."""
         self.size = size
         self._on_read = on_read
+        self._on_messages_read = on_messages_read
         self._rings: OrderedDict[Folded, _Ring] = OrderedDict()
 
     def add(self, conversation: str, heard: BufferedLine, msgid: str = "") -> None:
@@ -73,7 +86,9 @@ class Buffers:
     def read(self, conversation: str, limit: int) -> UnreadLines:
         """The oldest lines that were not read yet. They count as read afterwards."""
         ring = self._rings.get(fold(conversation))
+        before = ring.unread if ring else 0
         reading = ring.read(limit) if ring else UnreadLines((), 0, 0)
         if ring and reading.lines:
             self._on_read(conversation, Mark(ring.read_msgid, reading.lines[-1].time))
+            self._on_messages_read(ring.read_messages(before))
         return reading

@@ -8,9 +8,18 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from culture.agent.inbox.attention import Attention, Concern, concern_of, is_from_agent
+from culture.agent.inbox.attention import (
+    Attention,
+    Concern,
+    concern_of,
+    is_allowed,
+    is_answerable,
+    is_from_agent,
+    is_person,
+)
 from culture.agent.inbox.buffers import BufferedLine, Buffers
 from culture.agent.inbox.catchup import CatchUp
+from culture.agent.inbox.control_words import ControlWord, control_word
 from culture.agent.questions.questions import Questions
 from culture.agent.reporting.status_query import asks_for_status
 from culture.agent.turns.prompt import readable_lines
@@ -22,7 +31,7 @@ from culture.names import Folded, fold
 from culture.protocol.plain_text import neutral
 from culture.protocol.render import format_time
 from culture.store.agent.file import AgentFile
-from culture.store.agent.queue import QueuedMessage
+from culture.store.agent.queue import UNNAMED, QueuedMessage
 
 # How long read marks may stay unwritten. After a crash, history is replayed from the last written mark.
 _WRITE_MARKS_AFTER_S: Final = 1.0
@@ -32,7 +41,8 @@ class Inbox:
     """Receives every message once and in order.
 
     `on_status_asked` is called with the conversation in which somebody asks for the agent's status; that
-    starts no turn.
+    starts no turn. `on_control` is called with a word that controls the agent, the message, its time in
+    milliseconds, and whether its sender is proved to be a person.
     """
 
     def __init__(
@@ -46,6 +56,7 @@ class Inbox:
         oldest_s: float,
         *,
         on_status_asked: Callable[[str], None],
+        on_control: Callable[[ControlWord, Said, int, bool], None],
         on_error: Callable[[CultureError], None],
     ) -> None:
         self._client = client
@@ -55,6 +66,7 @@ class Inbox:
         self._questions = questions
         self._turn_loop = turn_loop
         self._on_status_asked = on_status_asked
+        self._on_control = on_control
         self._on_error = on_error
         self._catch_up = CatchUp(
             client,
@@ -120,8 +132,20 @@ class Inbox:
                 self._spoke(conversation, said.text, said.time, said.msgid, is_answer=is_answer)
             return
         self._buffer_message(conversation, said)
-        if not self._questions.take(said):
+        word = self._control_word(said)
+        # `abort` may be the answer to an open question.
+        if word is not None and (word is not ControlWord.ABORT or not self._questions.take(said)):
+            is_known = is_person(said, self._attention.people)
+            self._on_control(word, said, _time_ms(said.time), is_known)
+        elif word is None and not self._questions.take(said):
             self.enqueue_if_relevant(said)
+
+    def _control_word(self, said: Said) -> ControlWord | None:
+        """Return the word if somebody who is no agent tells this one to stop, abort, pause or resume."""
+        if not is_answerable(said, self._client.nick) or is_from_agent(said):
+            return None
+        is_sender_allowed = is_allowed(said, self._attention.allow_from)
+        return control_word(said, self._client.nick) if is_sender_allowed else None
 
     def enqueue_if_relevant(self, said: Said) -> None:
         """Queue a message if it concerns the agent."""
@@ -139,7 +163,7 @@ class Inbox:
     def _spoke(self, target: str, text: str, at: str | None, msgid: str, *, is_answer: bool) -> None:
         self._buffer(target, self._client.nick, text, at, msgid)
         if is_answer:
-            self._turn_loop.agent_spoke(target, msgid)
+            self._turn_loop.agent_spoke(target, text, msgid)
 
     def _buffer_message(self, conversation: str, said: Said) -> None:
         self._buffer(conversation, said.sender, said.text, said.time, said.msgid)
@@ -170,7 +194,7 @@ class Inbox:
 
 
 def _queued_message(said: Said, concern: Concern) -> QueuedMessage:
-    msgid = said.msgid or f"unnamed-{secrets.token_hex(8)}"
+    msgid = said.msgid or f"{UNNAMED}{secrets.token_hex(8)}"
     at_ms = _time_ms(said.time)
     return QueuedMessage(
         msgid, concern.value, said.sender, said.channel, said.text, at_ms, is_from_agent(said)

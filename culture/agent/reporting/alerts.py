@@ -9,8 +9,12 @@ class AlertKind(StrEnum):
     CRASHED = "backend-crashed"
     PAUSED = "paused"
     RESUMED = "resumed"
+    # Somebody restarted the backend.
+    RESTARTED = "restarted"
     FAILED = "turn-failed"
     GIVEN_UP = "given-up"
+    # Somebody stopped a turn, or dropped a message from the queue.
+    STOPPED = "turn-stopped"
     QUESTION = "question-asked"
     TIMEOUT = "question-timed-out"
     COMPLETE = "turn-complete"

@@ -3,6 +3,7 @@
 import logging
 from typing import Any, Final
 
+from culture.agent.contract import ContextChanged
 from culture.agent.reporting.alerts import Alert, AlertKind
 from culture.agent.turns.turns import EndedTurn, Turn
 from culture.config.address import Address
@@ -17,9 +18,11 @@ _ALERTS: Final = {
     AlertKind.CRASHED: logging.WARNING,
     AlertKind.PAUSED: logging.ERROR,
     AlertKind.RESUMED: logging.INFO,
+    AlertKind.RESTARTED: logging.INFO,
     AlertKind.GIVEN_UP: logging.WARNING,
     AlertKind.BUDGET: logging.WARNING,
     AlertKind.QUOTA: logging.WARNING,
+    AlertKind.STOPPED: logging.INFO,
 }
 
 
@@ -62,7 +65,7 @@ class JournalEvents:
         log.info("turn %s began for %s %s", turn.id, turn.senders, turn.where, extra=told)
 
     def turn_stalled(self, turn: Turn, patience_s: float) -> None:
-        text = "turn %s is interrupted: no sign of life for %.0f s"
+        text = "turn %s is interrupted: no activity for %.0f s"
         log.warning(text, turn.id, patience_s, extra=fields(**self._about(turn)))
 
     def turn_ended(self, ended: EndedTurn, use: Use, *, is_expected: bool) -> None:
@@ -77,7 +80,7 @@ class JournalEvents:
         failed = logging.WARNING if is_expected else logging.ERROR
         cost = f", {use.cost_usd:.4f} USD" if use.cost_usd is not None else ""
         error = f": {ended.error}" if ended.error else ""
-        level = failed if ended.error else logging.INFO
+        level = failed if ended.outcome == "failed" else logging.INFO
         how = (ended.turn.id, ended.outcome, ended.duration_s, cost, error)
         log.log(level, "turn %s %s after %.1f s%s%s", *how, extra=told)
 
@@ -94,6 +97,14 @@ class JournalEvents:
         told = fields("reservations-assumed", nick=self._nick)
         sessions = "1 model session" if count == 1 else f"{count} model sessions"
         log.warning("the cost of %s is not known; what they reserved counts as spent", sessions, extra=told)
+
+    def context_changed(self, changed: ContextChanged) -> None:
+        """Log that the backend compacted or cleared its context, or why it did not."""
+        told = fields("context-changed", nick=self._nick, backend=self._backend)
+        if changed.failed:
+            log.warning("the context was not %s: %s", changed.did, changed.error, extra=told)
+        else:
+            log.info("the context was %s", changed.did, extra=told)
 
     def not_transcribed(self, why: CultureError) -> None:
         log.warning("the transcript is not written: %s", why, extra=fields(nick=self._nick))

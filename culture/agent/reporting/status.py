@@ -9,6 +9,13 @@ from culture.protocol.render import format_time
 from culture.store.agent.queue import Queue, QueueEntry, QueueState
 
 _DONE_SHOWN: Final = 20
+_OUTCOMES: Final = {
+    "answered": "answered in",
+    "silent": "ended without an answer after",
+    "failed": "failed after",
+    "interrupted": "interrupted after",
+    "stopped": "stopped after",
+}
 
 
 def describe(
@@ -57,8 +64,7 @@ def _idle(turns: Turns, channels: Sequence[str], address: str) -> str:
 
 def _past(count: int, last: EndedTurn) -> str:
     turns = "1 turn" if count == 1 else f"{count} turns"
-    how = {"answered": "answered in", "silent": "ended without an answer after", "failed": "failed after"}
-    return f"{turns}, last {how[last.outcome]} {last.duration_s:.1f} s"
+    return f"{turns}, last {_OUTCOMES[last.outcome]} {last.duration_s:.1f} s"
 
 
 def queue_rows(queue: Queue) -> list[dict[str, Any]]:
@@ -69,6 +75,7 @@ def queue_rows(queue: Queue) -> list[dict[str, Any]]:
 def _queue_row(entry: QueueEntry) -> dict[str, Any]:
     question = entry.question
     return {
+        "id": entry.number,
         "state": entry.state.value,
         "said": format_time(question.said_ms / 1000),
         "sender": question.sender,

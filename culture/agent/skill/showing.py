@@ -94,8 +94,9 @@ def _status(data: Json) -> Shown:
     return Shown([data["status"]])
 
 
-def _later(data: Json) -> Shown:
-    return Shown([f"{data['will_be']} when this turn is over"])
+def _context(data: Json) -> Shown:
+    # A person is told the outcome, the agent later.
+    return Shown([data["was"] if "was" in data else f"{data['will_be']} when this turn is over"])
 
 
 def _directory(data: Json) -> Shown:
@@ -115,8 +116,8 @@ SHOW: dict[str, Callable[[Json], Shown]] = {
     "irc_history": _history,
     "whoami": _self,
     "status": _status,
-    "compact": _later,
-    "clear": _later,
+    "compact": _context,
+    "clear": _context,
     "set_directory": _directory,
 }
 

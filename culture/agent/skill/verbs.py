@@ -17,19 +17,21 @@ MOST_LINES: Final = 1000
 
 Json = dict[str, Any]
 
+_KINDS: Final = {str: "text", int: "a whole number", bool: "true or false"}
+
 
 class Parameter(NamedTuple):
     name: str
     about: str
     # How it is called where a person types it.
     shown: str
-    kind: type[str] | type[int] = str
+    kind: type[str] | type[int] | type[bool] = str
     is_required: bool = True
     # Typed as `--name VALUE`, before the text or behind it.
     is_option: bool = False
     # All the words that are left; a single `-` is what comes by standard input.
     is_text: bool = False
-    # Of a number.
+    # Of a number; 0: no limit.
     most: int = 0
     default: int | None = None
 
@@ -164,9 +166,8 @@ def _checked(verb: SkillVerb, parameter: Parameter, value: Any) -> str | int | N
     if value is None and not parameter.is_required:
         return parameter.default
     # A bool is an int to Python and to nobody else.
-    if not isinstance(value, parameter.kind) or isinstance(value, bool):
-        kind = "a whole number" if parameter.kind is int else "text"
-        raise UsageError(f"{verb.request}: '{parameter.name}' must be {kind}")
-    if isinstance(value, int) and not 1 <= value <= parameter.most:
+    if not isinstance(value, parameter.kind) or isinstance(value, bool) != (parameter.kind is bool):
+        raise UsageError(f"{verb.request}: '{parameter.name}' must be {_KINDS[parameter.kind]}")
+    if parameter.most and isinstance(value, int) and not 1 <= value <= parameter.most:
         raise UsageError(f"{verb.request}: '{parameter.name}' must be 1 to {parameter.most}, is {value}")
     return value

@@ -35,8 +35,8 @@ def person_at(caller: Caller, proc: Path = Path("/proc")) -> str:
     process must not be in the agent's control group, not descend from the daemon, nor have its environment.
     """
     if caller.uid == os.geteuid() and _is_own(caller.pid, proc):
-        hint = "a person answers: on IRC, or with culturectl as root"
-        raise NotAllowedError("an agent cannot answer its own questions", hint=hint)
+        hint = "ask a person, who can do it on IRC, or with culturectl as root"
+        raise NotAllowedError("an agent may not do this to itself; only people may", hint=hint)
     try:
         return pwd.getpwuid(caller.uid).pw_name
     except KeyError:
@@ -48,7 +48,7 @@ def _is_own(pid: int, proc: Path) -> bool:
         group, own_group = _control_group(proc / str(pid)), _control_group(proc / "self")
         variables = (proc / str(pid) / "environ").read_bytes()
         return (
-            (_UNIT in own_group and group == own_group)
+            (_UNIT in own_group and (group == own_group or group.startswith(f"{own_group}/")))
             or f"{PROOF_VARIABLE}=".encode() in variables
             or os.getpid() in _ancestors(pid, proc)
         )

@@ -4,9 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from culture.agent.skill.verbs import VERBS, Parameter, SkillVerb, complete
+from culture.agent.tools.ipc import PERSON
 from culture.agent.tools.toolset import Data, Toolset
 from culture.errors import UsageError
 from culture.names import is_channel, is_nick
+from culture.protocol.plain_text import neutral
 
 Arguments = Mapping[str, Any]
 Run = Callable[[Toolset, Arguments], Awaitable[Data]]
@@ -15,39 +17,63 @@ Run = Callable[[Toolset, Arguments], Awaitable[Data]]
 MAX_TEXT_BYTES: Final = 32 * 1024
 MAX_TEXT_LINES: Final = 400
 
-# Commands of culturectl that are not offered as tools: a paused agent must not resume itself.
+_NAME: Final = Parameter("name", "how the person who asks for it is called", "NAME", is_required=False)
+
+# Commands of culturectl that are not offered as tools.
 OPERATOR_COMMANDS: Final = {
-    "queue": SkillVerb("queue", "list the messages to the agent and their state"),
-    "pause": SkillVerb(
-        "pause", "begin no turns until the agent is resumed", (Parameter("why", "the reason", "REASON"),)
-    ),
-    "resume": SkillVerb("resume", "begin turns again"),
-    "questions": SkillVerb("questions", "list the open questions of the agent"),
-    "answer": SkillVerb(
-        "answer",
-        "answer a question of the agent",
-        (
-            Parameter("question", "the id of the question", "ID"),
-            Parameter("text", "the answer", "TEXT", is_text=True),
-            Parameter("who", "who answers; the socket fills it in", "USER"),
+    verb.request: verb
+    for verb in (
+        SkillVerb("queue", "list the messages to the agent and their state"),
+        SkillVerb(
+            "pause",
+            "begin no turns until the agent is resumed",
+            (
+                Parameter("why", "the reason", "REASON", is_required=False),
+                Parameter("interrupt", "whether to interrupt the running turn", "", bool, is_required=False),
+            ),
         ),
-    ),
+        SkillVerb("resume", "begin turns again"),
+        SkillVerb("abort", "stop the running turn for good", (_NAME,)),
+        SkillVerb("drop", "drop one queued message", (Parameter("number", "its id", "ID", int), _NAME)),
+        SkillVerb(
+            "restart",
+            "start the backend again",
+            (Parameter("fresh", "whether to begin a new session", "", bool, is_required=False), _NAME),
+        ),
+        SkillVerb("shutdown", "end the agent"),
+        SkillVerb("questions", "list the open questions of the agent"),
+        SkillVerb(
+            "answer",
+            "answer a question of the agent",
+            (
+                Parameter("question", "the id of the question", "ID"),
+                Parameter("text", "the answer", "TEXT", is_text=True),
+                Parameter("who", "who answers; the socket fills it in", "USER"),
+            ),
+        ),
+    )
 }
-# Commands that only a person may give, never a process of the agent itself.
-PERSONAL_COMMANDS: Final = frozenset(("answer",))
+# Commands that only a person may give, never a process of the agent itself: an agent must not answer its own
+# questions, resume itself, nor get rid of what it was asked to do.
+PERSONAL_COMMANDS: Final = OPERATOR_COMMANDS.keys() - {"queue", "questions"}
 
 COMMANDS: Final = {verb.request: verb for verb in (*VERBS.values(), *OPERATOR_COMMANDS.values())}
+# Other names of commands.
+ALIASES: Final = {"compact_context": "compact", "clear_context": "clear"}
 
 
 async def run_command(toolset: Toolset, request: Arguments) -> Data:
-    """Run a request and return its result; raise UsageError for an unknown command or wrong arguments."""
+    """Run a request and return its result; raise UsageError for an unknown command or wrong arguments.
+
+    `by` in the request is PERSON if a person makes it, who waits for the outcome.
+    """
     name = request.get("type")
-    verb = COMMANDS.get(name) if isinstance(name, str) else None
+    verb = COMMANDS.get(ALIASES.get(name, name)) if isinstance(name, str) else None
     if verb is None:
         raise UsageError(f"unknown command '{name}'", hint=f"known commands: {', '.join(COMMANDS)}")
     # JSON can contain a lone surrogate, which UTF-8 cannot encode.
     arguments = {name: _replace_surrogates(value) for name, value in complete(verb, request).items()}
-    return await HANDLERS[verb.request](toolset, arguments)
+    return await HANDLERS[verb.request](toolset, {**arguments, "by": request.get("by")})
 
 
 def _replace_surrogates(value: str | int | None) -> str | int | None:
@@ -101,11 +127,11 @@ async def _status(toolset: Toolset, arguments: Arguments) -> Data:
 
 
 async def _compact(toolset: Toolset, arguments: Arguments) -> Data:
-    return await toolset.compact()
+    return await toolset.compact(is_for_agent=arguments["by"] != PERSON)
 
 
 async def _clear(toolset: Toolset, arguments: Arguments) -> Data:
-    return await toolset.clear()
+    return await toolset.clear(is_for_agent=arguments["by"] != PERSON)
 
 
 async def _set_directory(toolset: Toolset, arguments: Arguments) -> Data:
@@ -117,7 +143,7 @@ async def _queue(toolset: Toolset, arguments: Arguments) -> Data:
 
 
 async def _pause(toolset: Toolset, arguments: Arguments) -> Data:
-    return toolset.pause(arguments["why"])
+    return toolset.pause(arguments["why"] or "by request", interrupt=bool(arguments["interrupt"]))
 
 
 async def _questions(toolset: Toolset, arguments: Arguments) -> Data:
@@ -130,6 +156,22 @@ async def _answer(toolset: Toolset, arguments: Arguments) -> Data:
 
 async def _resume(toolset: Toolset, arguments: Arguments) -> Data:
     return toolset.resume()
+
+
+async def _abort(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.abort(_operator(arguments))
+
+
+async def _drop(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.drop(arguments["number"], _operator(arguments))
+
+
+async def _restart(toolset: Toolset, arguments: Arguments) -> Data:
+    return await toolset.restart(_operator(arguments), fresh=bool(arguments["fresh"]))
+
+
+async def _shutdown(toolset: Toolset, arguments: Arguments) -> Data:
+    return toolset.shutdown()
 
 
 HANDLERS: dict[str, Run] = {
@@ -152,7 +194,15 @@ HANDLERS: dict[str, Run] = {
     "resume": _resume,
     "questions": _questions,
     "answer": _answer,
+    "abort": _abort,
+    "drop": _drop,
+    "restart": _restart,
+    "shutdown": _shutdown,
 }
+
+
+def _operator(arguments: Arguments) -> str:
+    return neutral(arguments["name"] or "an operator")
 
 
 def _channel(arguments: Arguments) -> str:

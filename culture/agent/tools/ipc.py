@@ -22,8 +22,9 @@ MAX_CONNECTIONS: Final = 64
 # How long a connection may stay open without a request.
 IDLE_TIMEOUT_S: Final = 60.0
 
-# The value of `by` in a request that a person makes with culturectl.
+# Who makes a request, as its `by` says: a person or another program, or a process of the agent.
 PERSON: Final = "person"
+AGENT: Final = "agent"
 
 Json = dict[str, Any]
 Handler = Callable[[Json], Awaitable[Json]]
@@ -33,7 +34,8 @@ class IpcServer:
     """Answers requests of processes with the daemon's own user id, and of root.
 
     A response is preceded by waiting whispers if the request carries the proof that only the agent's own
-    processes have in their environment. If `proof` is empty, the socket delivers no whispers.
+    processes have in their environment. If `proof` is empty, the socket delivers no whispers. The handler
+    reads in `by` whether the request carried the proof; `identify` names the person who makes a personal one.
     """
 
     def __init__(
@@ -44,11 +46,13 @@ class IpcServer:
         *,
         proof: str = "",
         personal: Container[str] = (),
+        identify: Callable[[Caller], str] = person_at,
         on_unsent: Callable[[Json], None] = lambda answer: None,
     ) -> None:
         self._proof = proof
         # Requests that only a person may make; their `who` is filled in with the name of the user.
         self._personal = personal
+        self._identify = identify
         # Receives a response that could not be sent because the client is gone.
         self._on_unsent = on_unsent
         self._handler = handler
@@ -131,7 +135,7 @@ class IpcServer:
     def _handler_for(self, caller: Caller) -> Handler:
         async def handle(request: Json) -> Json:
             if str(request.get("type")) in self._personal:
-                request = {**request, "who": person_at(caller)}
+                request = {**request, "who": self._identify(caller)}
             return await self._handler(request)
 
         return handle
@@ -171,7 +175,7 @@ async def _answer(line: bytes, handler: Handler, proof: str = "") -> tuple[Json,
     try:
         request = decode(line)
         is_for_agent = request.get("by") != PERSON and _is_proven(request.pop("proof", None), proof)
-        data = await handler(request)
+        data = await handler({**request, "by": AGENT if is_for_agent else PERSON})
         return response(request.get("id"), data), is_for_agent
     except CultureError as error:
         return refusal(request.get("id"), error), is_for_agent

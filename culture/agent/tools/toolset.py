@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from culture.agent.backend import workdir
+from culture.agent.contract import ContextChanged
 from culture.agent.inbox.buffers import Buffers
 from culture.agent.inbox.saved_location import SavedLocation
 from culture.agent.questions.questions import Questions
@@ -13,7 +14,7 @@ from culture.agent.turns.prompt import readable_lines
 from culture.client import inquiry
 from culture.client.client import Client, Sent
 from culture.client.splitting import one_line
-from culture.errors import NotAllowedError
+from culture.errors import NotAllowedError, UnavailableError
 from culture.protocol.plain_text import neutral
 from culture.protocol.render import format_time
 from culture.store.agent.questions import QuestionKind, StoredQuestion
@@ -39,17 +40,29 @@ class AgentControl(Protocol):
     def queue_rows(self) -> list[dict[str, Any]]:
         """Return the open and the most recent finished messages of the queue."""
 
-    async def compact(self) -> None:
-        """Ask the backend to compact its context."""
+    async def compact(self, *, is_for_agent: bool) -> ContextChanged | None:
+        """Ask the backend to compact its context; return the outcome if a person asks."""
 
-    async def clear(self) -> None:
-        """Ask the backend to clear its context."""
+    async def clear(self, *, is_for_agent: bool) -> ContextChanged | None:
+        """Ask the backend to clear its context; return the outcome if a person asks."""
 
-    def pause(self, why: str) -> None:
+    def pause(self, why: str, *, interrupt: bool = False) -> None:
         """Begin no more turns until `resume`."""
 
     def resume(self) -> bool:
         """Begin turns again and return whether the agent was paused."""
+
+    def abort(self, by: str) -> bool:
+        """Stop the agent's task for good and return whether it has one."""
+
+    def drop(self, number: int, by: str) -> None:
+        """Drop one queued message. Raise UsageError if it does not wait for a turn."""
+
+    async def restart(self, by: str, *, fresh: bool) -> None:
+        """Start the backend again, with a new session if `fresh`."""
+
+    def shutdown(self) -> None:
+        """End the agent."""
 
 
 class Toolset:
@@ -144,24 +157,41 @@ class Toolset:
         """Return the messages of the queue."""
         return {"queue": self._control.queue_rows()}
 
-    async def compact(self) -> Data:
+    async def compact(self, *, is_for_agent: bool) -> Data:
         """Compact the backend's context after the running turn."""
-        await self._control.compact()
-        return {"will_be": "compacted"}
+        return _outcome(await self._control.compact(is_for_agent=is_for_agent), "compacted")
 
-    async def clear(self) -> Data:
+    async def clear(self, *, is_for_agent: bool) -> Data:
         """Clear the backend's context after the running turn."""
-        await self._control.clear()
-        return {"will_be": "cleared"}
+        return _outcome(await self._control.clear(is_for_agent=is_for_agent), "cleared")
 
-    def pause(self, why: str) -> Data:
+    def pause(self, why: str, *, interrupt: bool) -> Data:
         """Begin no more turns until `resume`."""
-        self._control.pause(why)
+        self._control.pause(why, interrupt=interrupt)
         return {}
 
     def resume(self) -> Data:
         """Begin turns again."""
         return {"was_paused": self._control.resume()}
+
+    def abort(self, by: str) -> Data:
+        """Stop the agent's task for good."""
+        return {"was_working": self._control.abort(by)}
+
+    def drop(self, number: int, by: str) -> Data:
+        """Drop one queued message."""
+        self._control.drop(number, by)
+        return {}
+
+    async def restart(self, by: str, *, fresh: bool) -> Data:
+        """Start the backend again."""
+        await self._control.restart(by, fresh=fresh)
+        return {}
+
+    def shutdown(self) -> Data:
+        """End the agent."""
+        self._control.shutdown()
+        return {}
 
     def set_directory(self, path: str) -> Data:
         """Change the agent's working directory and return the instructions for agents that are there."""
@@ -173,6 +203,14 @@ class Toolset:
         found = [each._asdict() for each in workdir.read_instructions(directory)]
         self._location.moved(directory)
         return {"directory": str(directory), "instructions": found}
+
+
+def _outcome(changed: ContextChanged | None, did: str) -> Data:
+    if changed is None:
+        return {"will_be": did}
+    if changed.failed:
+        raise UnavailableError(f"the context was not {did}: {changed.error}")
+    return {"was": did}
 
 
 def _answer(question: StoredQuestion) -> Data:

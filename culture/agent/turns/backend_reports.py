@@ -15,6 +15,7 @@ from culture.agent.contract import (
 from culture.agent.ledger.cost_control import CostControl
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.transcript import Transcriber
+from culture.agent.turns.context_requests import ContextRequests
 from culture.agent.turns.turn_loop import TurnLoop
 from culture.agent.turns.turns import Turns
 from culture.errors import CultureError
@@ -41,11 +42,17 @@ class BackendReports:
         self._transcriber = transcriber
         self._supervisor = supervisor
         self._costs = costs
+        self.context_requests = ContextRequests(journal, turn_loop.add_note)
         self._on_change = on_change
         self._on_error = on_error
         # The used share of the model's context window at the end of the last turn.
         self.context: float | None = None
         self.last_error = ""
+
+    def backend_down(self, why: str) -> None:
+        """Record that the backend does not run any more."""
+        self.last_error = why
+        self.context_requests.backend_down(why)
 
     async def received(self, message: Message) -> None:
         """Record a message and pass it on to the supervisor."""
@@ -67,7 +74,9 @@ class BackendReports:
                 self._turns.returned(message)
             case Result():
                 self._turn_ended(message)
-            case ContextChanged() | UsageReport() | RateLimit():
+            case ContextChanged():
+                self.context_requests.received(message)
+            case UsageReport() | RateLimit():
                 return
 
     def _turn_ended(self, result: Result) -> None:

@@ -84,5 +84,16 @@ class QueueLimits:
         with self._file.at_once():
             self._file.queue.forget(self._now_ms() - int(DONE_KEPT_S * 1000))
 
+    def requeue_after_crash(self, crashes: int) -> set[int]:
+        """Requeue injected messages, give up those with so many crashes and return the numbers of these."""
+        with self._file.at_once():
+            self._file.queue.requeue(self._now_ms(), is_crash=True)
+            fatal = self._file.queue.fatal(crashes)
+            self._file.queue.give_up(fatal, f"{crashes} turns with it ended in a crash", self._now_ms())
+        if fatal:
+            text = f"given up: {crashes} turns with your message ended in a crash"
+            alert_senders(self._on_alert, AlertKind.GIVEN_UP, text, fatal)
+        return {entry.number for entry in fatal}
+
     def _now_ms(self) -> int:
         return int(self._wall_clock() * 1000)

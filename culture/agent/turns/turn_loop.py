@@ -23,13 +23,15 @@ from typing import Final
 from culture.agent.contract import Result
 from culture.agent.reporting.alerts import Alert, AlertKind, OnAlert
 from culture.agent.reporting.journal_events import JournalEvents
-from culture.agent.reporting.sender_alerts import alert_senders
+from culture.agent.reporting.sender_alerts import alert_senders, alert_stopped
 from culture.agent.reporting.transcript import Transcriber
 from culture.agent.tools.whispers import Whispers
 from culture.agent.turns.backend_port import Backend
 from culture.agent.turns.gate import Gate, HeldBack, HoldKind
+from culture.agent.turns.interruption import Fate, Interruption
 from culture.agent.turns.prompt import format_prompt
 from culture.agent.turns.queue_limits import QueueLimits
+from culture.agent.turns.read_messages import ReadMessages
 from culture.agent.turns.retry import retry_delay_s
 from culture.agent.turns.turns import EndedTurn, Turn, Turns
 from culture.config.agents import TurnsConfig
@@ -77,6 +79,9 @@ class TurnLoop:
         self._wall_clock = wall_clock
         self._on_change = on_change
         self._queue_limits = QueueLimits(file, limits.expiry_s, on_alert, clock=clock, wall_clock=wall_clock)
+        self.read_messages = ReadMessages(file.queue)
+        # What the next prompt tells the agent, besides messages.
+        self._notes: list[str] = []
         self._woken = asyncio.Event()
         # No turn begins before the replay of history shows which messages were answered already.
         self._is_caught_up = False
@@ -101,15 +106,20 @@ class TurnLoop:
             self.wake()
         return is_new
 
+    def add_note(self, note: str) -> None:
+        """Tell the agent something at the beginning of its next turn."""
+        self._notes.append(note)
+
     def wake(self) -> None:
         """Make the loop check again whether a turn can begin."""
         self._woken.set()
 
-    def agent_spoke(self, conversation: str, msgid: str = "") -> None:
+    def agent_spoke(self, conversation: str, text: str, msgid: str = "") -> None:
         """Record that the agent wrote to a conversation, which answers its oldest open message there."""
         is_question = self._asking[fold(conversation)] > 0
         if not is_question:
             self._turns.agent_spoke()
+            self.read_messages.spoke(conversation, text)
         with self._file.at_once():
             if not is_question:
                 self._file.queue.answer_one(conversation, self._now_ms())
@@ -134,7 +144,7 @@ class TurnLoop:
         self._is_caught_up = True
         if not self._is_recovered:
             self._is_recovered = True
-            self._requeue_after_crash()
+            self._queue_limits.requeue_after_crash(self._limits.crashes)
         self.wake()
 
     async def run(self) -> None:
@@ -144,7 +154,7 @@ class TurnLoop:
             self._queue_limits.expire_old_messages()
             self._queue_limits.prune_done_entries()
             await self._post_final_text()
-            await self._interrupt_stalled_turn()
+            await self._interrupt_turn()
             await self._begin()
             self._on_change()
 
@@ -152,11 +162,21 @@ class TurnLoop:
         """Begin no more turns, and log turns that fail from now on as expected."""
         self._is_stopping = True
 
-    def requeue_unanswered(self) -> None:
-        """End the running turn and requeue its unanswered messages for the next start of the agent."""
-        self._end_turn("the agent was stopped")
+    def requeue_unanswered(self, why: str = "the agent was stopped") -> None:
+        """End the running turn and requeue its unanswered messages, because the backend was stopped."""
+        self._crashed_turn = None
+        self._end_turn(why)
         with self._file.at_once():
             self._file.queue.requeue(self._now_ms(), is_crash=False)
+
+    def interrupt(self, interruption: Interruption) -> Turn | None:
+        """Have the running turn interrupted and return it; return None if no turn runs any more."""
+        turn = self._turns.current
+        if turn is None or self._unposted is not None:
+            return None
+        turn.interruption = interruption
+        self.wake()
+        return turn
 
     # The beginning of a turn
 
@@ -167,11 +187,13 @@ class TurnLoop:
         if not entries:
             return
         turn = self._turns.begin(entries)
+        self.read_messages.turn_began()
         with self._file.at_once():
             self._file.queue.inject(entries, turn.id, self._now_ms())
         self._journal.turn_began(turn)
         advice = self._whispers.take_for_turn()
-        prompt = format_prompt(entries, [str(whisper) for whisper in advice.whispers])
+        notes, self._notes = [f"[IRC note] {note}" for note in self._notes], []
+        prompt = format_prompt(entries, [*notes, *map(str, advice.whispers)])
         self._transcriber.began(turn, prompt)
         # If the backend exits now, BackendRunner notices and calls `backend_crashed`, which ends the turn.
         try:
@@ -228,7 +250,8 @@ class TurnLoop:
     def turn_ended(self, result: Result, use: Use) -> None:
         """End the running turn; post its final text first if the agent wrote nothing on IRC."""
         turn = self._turns.current
-        if turn is not None and not (result.failed or turn.has_spoken) and turn.final_text:
+        is_silent = turn is not None and not (turn.has_spoken or turn.is_stopped)
+        if turn is not None and is_silent and turn.final_text and not result.failed:
             self._unposted = result, use
             self.wake()
         else:
@@ -252,8 +275,8 @@ class TurnLoop:
     def _end(self, result: Result, use: Use, note: str = "") -> None:
         error = result.error
         turn = self._turns.current
-        if error and turn is not None and turn.is_interrupted:
-            error = f"no activity for {self._limits.stall_timeout_s:.0f} s"
+        if error and turn is not None and turn.interruption is not None:
+            error = turn.interruption.why
         ended = self._end_turn(error)
         if ended is None:
             return
@@ -263,10 +286,12 @@ class TurnLoop:
             elif not error:
                 state = QueueState.ANSWERED if ended.turn.has_spoken else QueueState.SILENT
                 self._file.queue.end_all(state, self._now_ms())
+                self._file.queue.answer(self.read_messages.answered, ended.turn.id, self._now_ms())
         self._journal.turn_ended(ended, use, is_expected=self._is_stopping)
         if not error:
             self._failures = 0
-            self._on_alert(Alert(AlertKind.COMPLETE, f'finished task "{ended.turn.task}"'))
+            if not ended.turn.is_stopped:
+                self._on_alert(Alert(AlertKind.COMPLETE, f'finished task "{ended.turn.task}"'))
         elif self._backend.is_running and not self._is_stopping:
             self._failed(ended, result.status)
         else:
@@ -278,9 +303,16 @@ class TurnLoop:
         ended = self._turns.end(error)
         if ended is not None:
             self._transcriber.ended(ended)
+            alert_stopped(self._on_alert, ended.turn)
         return ended
 
     def _failed(self, ended: EndedTurn, status: int | None) -> None:
+        if ended.turn.is_stopped:
+            return
+        if ended.turn.interruption is not None and ended.turn.interruption.fate is Fate.REPEATED:
+            with self._file.at_once():
+                self._file.queue.requeue(self._now_ms(), is_crash=False)
+            return
         self._failures += 1
         left = self._file.queue.injected()
         again_s = retry_delay_s(status, self._failures) if left else None
@@ -316,38 +348,27 @@ class TurnLoop:
         if ended is not None:
             self._journal.turn_ended(ended, Use(), is_expected=self._is_stopping)
         ended, self._crashed_turn = ended or self._crashed_turn, None
-        given_up = self._requeue_after_crash()
+        given_up = self._queue_limits.requeue_after_crash(self._limits.crashes)
         # Tell those who were answered, too: the agent may have had more to say.
         broken = [entry for entry in ended.turn.entries if entry.number not in given_up] if ended else []
-        if ended is not None and broken:
+        if ended is not None and broken and not ended.turn.is_stopped:
             alert_senders(
                 self._on_alert, AlertKind.CRASHED, f"turn {ended.turn.id} broke off: {told}", broken
             )
         else:
             self._on_alert(Alert(AlertKind.CRASHED, told))
 
-    def _requeue_after_crash(self) -> set[int]:
-        """Requeue injected messages, give up those that crashed too often and return the numbers of these."""
-        limit = self._limits.crashes
-        with self._file.at_once():
-            self._file.queue.requeue(self._now_ms(), is_crash=True)
-            fatal = self._file.queue.fatal(limit)
-            self._file.queue.give_up(fatal, f"{limit} turns with it ended in a crash", self._now_ms())
-        if fatal:
-            alert_senders(
-                self._on_alert,
-                AlertKind.GIVEN_UP,
-                f"given up: {limit} turns with your message ended in a crash",
-                fatal,
-            )
-        return {entry.number for entry in fatal}
-
-    async def _interrupt_stalled_turn(self) -> None:
+    async def _interrupt_turn(self) -> None:
+        """Interrupt the running turn if that was requested, or if the turn has stalled."""
         turn = self._turns.current
-        if turn is None or self._clock() < turn.stalls_at_s(self._limits.stall_timeout_s):
+        if turn is None or self._unposted is not None:
             return
-        self._journal.turn_stalled(turn, self._limits.stall_timeout_s)
-        turn.is_interrupted = True
+        if turn.interruption is None:
+            timeout_s = self._limits.stall_timeout_s
+            if self._clock() < turn.stalls_at_s(timeout_s):
+                return
+            self._journal.turn_stalled(turn, timeout_s)
+            turn.interruption = Interruption(f"no activity for {timeout_s:.0f} s", Fate.GIVEN_UP)
         if await self._interrupt_and_wait(turn):
             return
         await self._backend.give_up("the turn did not end when it was interrupted")
@@ -358,7 +379,7 @@ class TurnLoop:
                 # A backend that has just exited needs no interrupt.
                 with contextlib.suppress(TemporaryError):
                     await self._backend.interrupt()
-                while self._turns.current is turn:
+                while self._turns.current is turn and self._unposted is None:
                     await self._woken.wait()
                     self._woken.clear()
         except TimeoutError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from culture.agent.contract import Assistant, Text, Thinking, ToolResult, ToolUse
+from culture.agent.turns.interruption import OUTCOMES, Fate, Interruption
 from culture.store.agent.queue import QueuedMessage, QueueEntry
 
 # The stall timeout is this many times longer while a tool runs, because a build can take long.
@@ -29,17 +30,19 @@ class Turn:
     entries: tuple[QueueEntry, ...]
     began_s: float
     has_spoken: bool = False
-    is_interrupted: bool = False
+    # Why the turn is being interrupted; None if it is not.
+    interruption: Interruption | None = None
     # How many calls of the turn wait for the answer to a question.
     waits: int = 0
-    _last_activity_s: float = field(init=False)
+    # Monotonic time of the last sign of life.
+    last_activity_s: float = field(init=False)
     # The text blocks that the model wrote since its last tool call.
     _final: list[str] = field(default_factory=list)
     # The ids of the tool calls that have not returned.
     _open_tools: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._last_activity_s = self.began_s
+        self.last_activity_s = self.began_s
 
     @property
     def question(self) -> QueuedMessage:
@@ -50,6 +53,11 @@ class Turn:
     def task(self) -> str:
         """Return the beginning of what was asked, as a name for people."""
         return task_name(self.entries)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Return whether somebody stopped the turn."""
+        return self.interruption is not None and self.interruption.fate is Fate.STOPPED
 
     @property
     def senders(self) -> str:
@@ -94,7 +102,7 @@ class Turn:
 
     def record_activity(self, now_s: float) -> None:
         """Restart the stall timeout."""
-        self._last_activity_s = now_s
+        self.last_activity_s = now_s
 
     def stalls_at_s(self, timeout_s: float) -> float:
         """Return the time at which the turn counts as stalled unless there is activity before.
@@ -103,7 +111,7 @@ class Turn:
         """
         if self.waits:
             return math.inf
-        return self._last_activity_s + timeout_s * (TOOL_STALL_FACTOR if self._open_tools else 1)
+        return self.last_activity_s + timeout_s * (TOOL_STALL_FACTOR if self._open_tools else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,7 @@ class EndedTurn:
     """A finished turn and its outcome."""
 
     turn: Turn
-    # `answered`, `silent` or `failed`.
+    # `answered`, `silent`, `failed`, `interrupted` or `stopped`.
     outcome: str
     duration_s: float
     error: str
@@ -168,7 +176,12 @@ class Turns:
         turn, self.current = self.current, None
         if turn is None:
             return None
-        outcome = "failed" if error else "answered" if turn.has_spoken else "silent"
-        self.last = EndedTurn(turn, outcome, self._clock() - turn.began_s, error)
+        self.last = EndedTurn(turn, _outcome(turn, error), self._clock() - turn.began_s, error)
         self.count += 1
         return self.last
+
+
+def _outcome(turn: Turn, error: str) -> str:
+    if not error and not turn.is_stopped:
+        return "answered" if turn.has_spoken else "silent"
+    return OUTCOMES[turn.interruption.fate] if turn.interruption else "failed"

@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 
 from culture.names import fold
 
+# The id that the agent gives to a message begins so if the server gave it none.
+UNNAMED: Final = "unnamed-"
 # The most messages of one conversation in one turn.
 MOST_AT_ONCE: Final = 50
 
@@ -22,6 +24,8 @@ class QueueState(StrEnum):
     ANSWERED = "answered"
     # The turn succeeded without a message of the agent.
     SILENT = "silent"
+    # Somebody stopped its turn, or dropped it from the queue. The note says who.
+    STOPPED = "stopped"
     # It waited too long, or its turn failed for good. The note says which.
     EXPIRED = "expired"
 
@@ -37,6 +41,11 @@ class QueuedMessage(NamedTuple):
     said_ms: int
     # Whether the sender is an agent itself.
     by_agent: bool = False
+
+    @property
+    def has_server_msgid(self) -> bool:
+        """Return whether the server gave the message its id, so that others know it by that id."""
+        return not self.msgid.startswith(UNNAMED)
 
     @property
     def conversation(self) -> str:
@@ -66,7 +75,7 @@ _COLUMNS: Final = (
 )
 
 
-_DONE: Final = "state IN ('answered', 'silent', 'expired')"
+_DONE: Final = "state IN ('answered', 'silent', 'stopped', 'expired')"
 
 
 class Queue:
@@ -168,6 +177,36 @@ class Queue:
             "UPDATE queue SET state = 'expired', note = ?, changed_ms = ? WHERE number = ?",
             [(note, now_ms, entry.number) for entry in entries],
         )
+
+    def stop(self, entries: Iterable[QueueEntry], note: str, now_ms: int) -> None:
+        """Mark messages as stopped. The note says by whom."""
+        self._connection.executemany(
+            "UPDATE queue SET state = 'stopped', note = ?, changed_ms = ? WHERE number = ?",
+            [(note, now_ms, entry.number) for entry in entries],
+        )
+
+    def answer(self, msgids: Iterable[str], turn: str, now_ms: int) -> None:
+        """Mark queued messages as answered by a turn that they did not start."""
+        self._connection.executemany(
+            """
+            UPDATE queue SET state = 'answered', turn = ?, changed_ms = ?
+            WHERE msgid = ? AND state = 'queued'
+            """,
+            [(turn, now_ms, msgid) for msgid in msgids],
+        )
+
+    def find(self, number: int) -> QueueEntry | None:
+        """Return the message with this number, or None."""
+        return next(iter(self._entries("WHERE number = ?", number)), None)
+
+    def queued(self, msgids: Sequence[str]) -> list[QueueEntry]:
+        """Return the queued messages with these ids."""
+        marks = ", ".join("?" * len(msgids))
+        return self._entries(f"WHERE state = 'queued' AND msgid IN ({marks}) ORDER BY number", *msgids)
+
+    def broken_off(self) -> list[QueueEntry]:
+        """Return the queued messages that a turn was given before."""
+        return self._entries("WHERE state = 'queued' AND tries > 0 ORDER BY number")
 
     def injected(self) -> list[QueueEntry]:
         return self._entries("WHERE state = 'injected' ORDER BY number")

@@ -1,9 +1,8 @@
 """`culturectl pause`: stop an agent from starting new turns."""
 
 import argparse
-import getpass
 
-from culture.ctl.agent_call import ask
+from culture.ctl.agent_call import ask, operator_name
 from culture.ctl.options import add_nick
 
 
@@ -13,9 +12,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "why", nargs="?", metavar="REASON", help="Reason shown to others (default: your name)"
     )
+    parser.add_argument(
+        "--interrupt", action="store_true", help="Interrupt the running turn; it is repeated after resume"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Run this verb and return the exit status."""
-    ask(options.nick, {"type": "pause", "why": options.why or f"by {getpass.getuser()}"})
+    why = options.why or f"by {operator_name()}"
+    ask(options.nick, {"type": "pause", "why": why, "interrupt": options.interrupt})
     return 0

@@ -80,6 +80,7 @@ def describe(screen: Screen) -> list[str]:
 
 
 def _rows(screen: Screen) -> Iterator[tuple[str, str]]:
+    yield "state", _state(screen["state"])
     yield "status", screen["status"]
     yield "server", f"{'connected to' if screen['connected'] else 'not connected to'} {screen['server']}"
     yield "channels", ", ".join(screen["channels"]) or "none"
@@ -92,6 +93,11 @@ def _rows(screen: Screen) -> Iterator[tuple[str, str]]:
     yield "today", _spent(screen["today"])
     yield "in total", _spent(screen["total"])
     yield "last error", screen["last_error"] or "none"
+
+
+def _state(state: dict[str, Any]) -> str:
+    since = f" since {state['since'][:19].replace('T', ' ')}" if state["since"] else ""
+    return f"{state['state']}{since}{': ' if state['why'] else ''}{state['why']}"
 
 
 def _asked(target: str) -> str:
