@@ -8,7 +8,6 @@ from culture.agent.backends.acp import runner as acp
 from culture.agent.backends.codex import runner as codex
 from culture.agent.backends.codex import settings
 from culture.agent.backends.copilot import runner as copilot
-from culture.agent.backends.messages_api import MessagesApiModel, login_headers
 from culture.agent.backends.programs import INSTALL_CLAUDE_SDK
 from culture.agent.contract import AgentRunnerBase, SessionSpec, ToollessModel
 from culture.errors import UnavailableError
@@ -22,6 +21,9 @@ def _claude(spec: SessionSpec) -> AgentRunnerBase:
 
 
 def _toolless_claude(spec: SessionSpec) -> ToollessModel:
+    # aiohttp takes a tenth of a second to load. It also loads attrs, of which the vendored SDK needs its own.
+    from culture.agent.backends.messages_api import MessagesApiModel, login_headers
+
     env = {**os.environ, **spec.env}
     if login_headers(env):
         return MessagesApiModel(spec, env)
