@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pwd
 import secrets
 import signal
 import socket
@@ -65,6 +66,7 @@ def _main() -> int:
     config = loader.load(path, AgentsConfig)
     agent = find_agent(config, options.nick, where=str(path))
     _check_spelling(agent, options.nick, os.environ)
+    _check_user(agent, pwd.getpwuid(os.geteuid()).pw_name, os.environ)
     check_budgets(config, agent, str(path), is_rehearsing=REHEARSING in os.environ)
     log_to_journal_or_terminal(PROGRAM, os.environ, verbose=options.verbose)
     passed = [each.socket for each in passed_sockets(os.environ)]
@@ -85,6 +87,15 @@ def _check_spelling(agent: AgentConfig, given: str, env: Mapping[str, str]) -> N
         raise ConfigError(
             [Problem(f"agent '{agent.nick}'", what, f"systemctl start culture-agent@{agent.nick}")]
         )
+
+
+def _check_user(agent: AgentConfig, user: str, env: Mapping[str, str]) -> None:
+    """Refuse to run as another user than the configured one, whose files and socket the agent needs."""
+    if agent.user and agent.user != user and env.get("STATE_DIRECTORY"):
+        unit = f"culture-agent@{agent.nick}"
+        what = f"'user' is '{agent.user}', but the unit runs as '{user}'"
+        hint = f"culturectl units && systemctl restart {unit}.socket {unit}.service"
+        raise ConfigError([Problem(f"agent '{agent.nick}'", what, hint)])
 
 
 async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.socket, file: AgentFile) -> None:

@@ -248,3 +248,14 @@ async def test_a_wrong_configuration_is_78(home, config, nick, status, said):
 
     assert await agent.ends() == status
     assert said in agent.said()
+
+
+async def test_a_unit_that_runs_as_another_user_than_the_configured_one_says_what_to_type(home: Path) -> None:
+    """After `user:` was added to agents.yaml and `culturectl units` was forgotten."""
+    config = configure(home, 1, user="nobody")
+    state = {"STATE_DIRECTORY": str(home)}
+    program = Program("culture.daemons.agent", "spark-claude", "--config", config, home=home, env=state)
+
+    assert await program.ends() == 78
+    assert "'user' is 'nobody', but the unit runs as '" in program.said()
+    assert "culturectl units && systemctl restart culture-agent@spark-claude.socket" in program.said()

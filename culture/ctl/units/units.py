@@ -78,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
     if changed or removed:
         control("daemon-reload")
     if changed:
-        output.note(options, "hint: systemctl restart culture-agent@NICK for those that run")
+        units = "culture-agent@NICK.socket culture-agent@NICK.service"
+        output.note(options, f"hint: for agents that run: systemctl restart {units}")
     return _report_missing(config, agents)
 
 
