@@ -12,6 +12,7 @@ let
   yaml = pkgs.formats.yaml { };
   ircdFile = yaml.generate "ircd.yaml" cfg.ircd.settings;
   agentsFile = yaml.generate "agents.yaml" cfg.agents.settings;
+  bridgeFile = yaml.generate "bridge.yaml" cfg.bridge.settings;
   # What agents.yaml says of each agent's service: where it works, as whom, and how much memory it may have.
   dropIns = pkgs.runCommand "culture-agents-units" { } ''
     mkdir $out
@@ -52,6 +53,23 @@ in
       '';
     };
 
+    bridge.settings = lib.mkOption {
+      type = yaml.type;
+      default = { };
+      example = {
+        clients = [
+          {
+            name = "ori-laptop";
+            nick = "spark-ori-laptop";
+            token_sha256 = "6d01f1c7bd5f9d1e3a4c0f5e8b2a7c94d3e6f8091a2b3c4d5e6f708192a3b4c5";
+          }
+        ];
+      };
+      description = ''
+        What {file}`/etc/culture/bridge.yaml` says: {manpage}`culture-bridge.yaml(5)`. Without settings there is no bridge.
+      '';
+    };
+
     agents.environment = lib.mkOption {
       type = lib.types.attrsOf lib.types.str;
       default = { };
@@ -73,6 +91,7 @@ in
     environment.systemPackages = [ cfg.package ];
     environment.etc."culture/ircd.yaml".source = ircdFile;
     environment.etc."culture/agents.yaml".source = agentsFile;
+    environment.etc."culture/bridge.yaml".source = bridgeFile;
     environment.etc."culture/motd".source = "${cfg.package}/share/culture/motd";
 
     # As in units/culture.sysusers, and as culture-agent-user@.service makes them elsewhere: here it finds them.
@@ -134,6 +153,7 @@ in
     systemd.targets.culture.wantedBy = [ "multi-user.target" ];
     systemd.sockets.culture-ircd.wantedBy = [ "sockets.target" ];
     systemd.sockets.culture-ledger.wantedBy = [ "sockets.target" ];
+    systemd.sockets.culture-bridge.wantedBy = lib.optional (cfg.bridge.settings != { }) "sockets.target";
     systemd.timers.culture-prune.wantedBy = [ "culture.target" ];
     systemd.targets.culture-agents = {
       wantedBy = [ "culture.target" ];
@@ -148,6 +168,12 @@ in
     };
     systemd.services.culture-ledger = {
       wantedBy = [ "culture.target" ];
+      stopIfChanged = false;
+    };
+    systemd.services.culture-bridge = {
+      # The wiki is a git repository.
+      path = [ pkgs.git ];
+      restartTriggers = [ bridgeFile ];
       stopIfChanged = false;
     };
     systemd.services."culture-agent@" = {

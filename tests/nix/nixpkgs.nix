@@ -141,6 +141,7 @@ let
         description = "Whether to enable ${what}.";
       };
     mkIf = condition: content: if condition then content else { };
+    optional = condition: value: if condition then [ value ] else [ ];
     literalExpression = types.str "literalExpression";
     inherit (builtins) head;
     genAttrs =

@@ -17,6 +17,7 @@ import pytest
 
 from culture.config import loader
 from culture.config.agents import AgentConfig, AgentsConfig
+from culture.config.bridge import BridgeClient, BridgeConfig
 from culture.config.ircd import IrcdConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,6 +72,7 @@ SPARK = """{
   };
   agents.environment.ANTHROPIC_BASE_URL = "http://127.0.0.1:8645";
   agents.path = [ nixpkgs.pkgs.git ];
+  bridge.settings.clients = [ { name = "laptop"; nick = "spark-ori-laptop"; subject = "ori"; } ];
 }"""
 
 
@@ -93,6 +95,8 @@ def test_the_settings_become_files_that_the_programs_accept():
     etc = host(SPARK)["etc"]
     ircd = loader.parse(etc["culture/ircd.yaml"], IrcdConfig, where="ircd.yaml")
     agents = loader.parse(etc["culture/agents.yaml"], AgentsConfig, where="agents.yaml")
+    bridge = loader.parse(etc["culture/bridge.yaml"], BridgeConfig, where="bridge.yaml")
+    assert bridge.clients == (BridgeClient("laptop", "spark-ori-laptop", subject="ori"),)
     assert (ircd.name, ircd.limits.targets) == ("spark", 4)
     assert agents.server.name == "spark"
     assert agents.agents == (
@@ -105,6 +109,12 @@ def test_without_settings_everything_is_at_its_default():
     etc = host("{ enable = true; }")["etc"]
     assert loader.parse(etc["culture/ircd.yaml"], IrcdConfig, where="ircd.yaml") == IrcdConfig()
     assert loader.parse(etc["culture/agents.yaml"], AgentsConfig, where="agents.yaml") == AgentsConfig()
+    assert loader.parse(etc["culture/bridge.yaml"], BridgeConfig, where="bridge.yaml") == BridgeConfig()
+
+
+def test_there_is_a_bridge_only_with_settings_for_it():
+    assert host(SPARK)["systemd"]["sockets"]["culture-bridge"]["wantedBy"] == ["sockets.target"]
+    assert host("{ enable = true; }")["systemd"]["sockets"]["culture-bridge"]["wantedBy"] == []
 
 
 def test_every_agent_in_the_settings_is_started():
@@ -126,7 +136,7 @@ def test_units_are_those_of_the_package_and_are_wanted_by_what_their_install_sec
     assert enabled == {name: unit(name)["Install"]["WantedBy"].split() for name in enabled}
     assert enabled.keys() == {
         "culture.target", "culture-agents.target", "culture-ircd.service", "culture-ircd.socket",
-        "culture-ledger.service", "culture-ledger.socket",
+        "culture-ledger.service", "culture-ledger.socket", "culture-bridge.socket",
     }  # fmt: skip
 
 
@@ -174,7 +184,11 @@ def test_agents_have_their_variables_and_tools():
 
 def test_a_changed_file_restarts_who_reads_it_and_leaves_the_sockets_open():
     services = host(SPARK)["systemd"]["services"]
-    for name, file in [("culture-ircd", "ircd.yaml"), ("culture-agent@", "agents.yaml")]:
+    for name, file in [
+        ("culture-ircd", "ircd.yaml"),
+        ("culture-agent@", "agents.yaml"),
+        ("culture-bridge", "bridge.yaml"),
+    ]:
         assert services[name]["restartTriggers"] == [f"/nix/store/{file}"]
         assert services[name]["stopIfChanged"] is False
         assert f"/etc/culture/{file}" in unit(f"{name}.service")["Service"]["ExecStart"]

@@ -48,9 +48,9 @@ class BridgeProcess:
         self.path.write_text(yaml.safe_dump(self.settings))
 
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[Program]:
+    async def running(self, env: dict[str, str] | None = None) -> AsyncIterator[Program]:
         self.write()
-        program = Program("culture.daemons.bridge", "--config", str(self.path), home=self.home)
+        program = Program("culture.daemons.bridge", "--config", str(self.path), home=self.home, env=env)
         try:
             await program.says("listening on")
             yield program

@@ -11,6 +11,7 @@ BUDGETS = {
     "culture-agent-failed@spark-claude.service": 2.0,
     "culture-agent-user@spark-claude.service": 3.0,
     "culture-agent@spark-claude.service": 5.0,
+    "culture-bridge.service": 2.0,
     "culture-ircd.service": 2.0,
     "culture-ledger.service": 2.0,
     "culture-prune.service": 2.0,

@@ -48,6 +48,7 @@ class IrcTransport:
         wanted = {fold(name): name for name in (*log.channels(), *channels)}
         identity = replace(identity, capabilities=(Cap.RELAYMSG,))
         self._client = network.make_client(identity, list(wanted.values()), self._received, on_down)
+        self._identity_of = identity_of
         self._senders = Senders(network, identity_of)
         self._log = log
         self._wall_clock = wall_clock
@@ -98,7 +99,7 @@ class IrcTransport:
             sent = await self._client.send_message(channel, message)
             if not self._client.can(Cap.ECHO_MESSAGE):
                 self._heard(channel, self.nick, "\n".join(sent.lines), None, "")
-        elif not await self._relay(channel, message, sender):
+        elif self._has_account(sender) or not await self._relay(channel, message, sender):
             self._is_behind = True
             await self._senders.send(channel, message, sender)
 
@@ -147,6 +148,10 @@ class IrcTransport:
             return sorted(self._client.members(channel), key=fold)
         await self._pace.wait()
         return sorted((member.nick for member in await who(self._client, channel)), key=fold)
+
+    def _has_account(self, sender: str) -> bool:
+        """Return whether a sender can prove who it is, which it cannot under a relayed nick."""
+        return bool(self._identity_of(sender).account)
 
     async def _connected(self) -> None:
         """Wait for a connection, which may be lost for a moment."""

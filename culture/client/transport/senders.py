@@ -99,16 +99,23 @@ class Senders:
 
     async def _find(self, nick: str) -> _Sender:
         key = fold(nick)
-        sender = self._senders.get(key)
-        if sender is None or sender.task.done():
+        if self._is_gone(key):
             await self._make_room()
-            sender = self._senders[key] = _Sender(self._network, self._identity_of(nick))
+        # Another message of the same sender may have opened the connection meanwhile.
+        if self._is_gone(key):
+            self._senders[key] = _Sender(self._network, self._identity_of(nick))
+        sender = self._senders[key]
         try:
             await sender.wait()
         except CultureError:
-            await self._discard(key)
+            if self._senders.get(key) is sender:
+                await self._discard(key)
             raise
         return sender
+
+    def _is_gone(self, nick: Folded) -> bool:
+        sender = self._senders.get(nick)
+        return sender is None or sender.task.done()
 
     async def _make_room(self) -> None:
         if len(self._senders) >= MAX_SENDERS:

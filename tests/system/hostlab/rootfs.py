@@ -11,6 +11,7 @@ from pathlib import Path
 # What the .deb depends on is there already: hosts have no network to fetch it from.
 PACKAGES = (
     "dbus",
+    "git",
     "init-system-helpers",
     "libnss-systemd",
     "openssh-server",
