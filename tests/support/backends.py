@@ -85,7 +85,7 @@ ROWS: dict[str, Row] = {
     "claude": Row("claude", is_installed=False),
     "codex": Row("codex", model="rehearsal"),
     "copilot": Row("copilot", said=_by_copilot),
-    "acp": Row("acp", ("claude-agent-acp",), lacks=frozenset({"tools", "reason", "verdict"})),
+    "acp": Row("acp", ("claude-agent-acp",), lacks=frozenset({"tools", "reason", "verdict", "report"})),
 }
 
 # The same driver with other agents: they are too slow to go through all of it.

@@ -1,6 +1,7 @@
-"""The runner of every backend whose program is spoken with over JSON-RPC: its life, and its jobs in order."""
+"""Run a backend whose program speaks JSON-RPC: start it, do its jobs in order, end it."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,8 +11,20 @@ from typing import Any, Final, Protocol
 from culture.agent.backends import wording
 from culture.agent.backends.jobs import Job, JobKind, Jobs
 from culture.agent.backends.jsonrpc import DisconnectedError, RpcError
+from culture.agent.backends.one_shot import ask_once
 from culture.agent.backends.program import Program
-from culture.agent.contract import AgentRunnerBase, ContextChanged, Effort, Message, Result, SessionSpec
+from culture.agent.backends.quota import Quota
+from culture.agent.backends.side_prompt import side_prompt
+from culture.agent.backends.toolless import MakeToolless, toolless_spec
+from culture.agent.contract import (
+    AgentRunnerBase,
+    ContextChanged,
+    Effort,
+    Message,
+    Result,
+    SessionSpec,
+    SideAnswer,
+)
 from culture.errors import TemporaryError, UnavailableError
 
 START_TIMEOUT_S: Final = 60.0
@@ -21,45 +34,55 @@ LAST_WORDS_S: Final = 1.0
 Tell = Callable[[Message], Awaitable[None]]
 
 
-class BackendSession(Protocol):
-    """With a program that runs. What is asked of it ends with a DisconnectedError when the program does."""
+class NoSuchSessionError(TemporaryError):
+    """The program does not have the session that it is to fork."""
 
-    # What `SessionSpec.resume` takes.
+
+class BackendSession(Protocol):
+    """A session of a running program. Its methods raise DisconnectedError when the program ends."""
+
+    # The id that resumes the session, as SessionSpec.resume.
     id: str
 
     async def listen(self) -> None:
-        """Until the program ends. Nothing else here goes on without it."""
+        """Read what the program says until it ends. No other method returns without this."""
 
     async def open(self, resume: str) -> None:
-        """Go on with that conversation if the program can, else begin one."""
+        """Resume that session if the program can, otherwise begin one."""
 
-    async def prompt(self, text: str) -> Result:
-        """A turn, and its result. A TimeoutError means that the program does not let go of it."""
+    async def prompt(self, text: str, effort: Effort | None) -> Result:
+        """Run a turn and return its result. Raise TimeoutError if it was cancelled and does not end."""
 
-    async def compact(self) -> ContextChanged: ...
+    async def compact(self) -> ContextChanged:
+        """Summarise the context."""
 
-    async def clear(self) -> ContextChanged: ...
+    async def clear(self) -> ContextChanged:
+        """Begin a new session in place of this one."""
 
     def cancel(self) -> None:
-        """The running turn ends soon. Nothing happens if none runs."""
+        """End the running turn soon. Do nothing if none runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """A program that can be spoken with."""
+    """A program that speaks JSON-RPC, and how to begin a session with it."""
 
     name: str
     command: tuple[str, ...]
-    # What puts the program on PATH, for people to type; empty if nobody knows.
+    # The command that installs the program, for people to type; empty if nobody knows it.
     install: str
     converse: Callable[[Program, Tell], BackendSession]
-    # On top of that of the session.
+    # Variables on top of those of the session.
     env: Mapping[str, str] = field(default_factory=dict)
+    # Makes the runner that answers beside a turn; None for such a runner itself.
+    make_toolless: MakeToolless | None = None
+    # Whether the toolless runner forks the session that it is told to resume.
+    can_fork: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Life:
-    """What there is between a start and an end."""
+    """A running program, its session, and the task that works with them."""
 
     program: Program
     session: BackendSession
@@ -67,11 +90,14 @@ class _Life:
 
 
 class JsonRpcRunner(AgentRunnerBase):
+    """Runs a program that speaks JSON-RPC, with one session."""
+
     def __init__(self, spec: SessionSpec, speaker: Speaker) -> None:
         self._spec = spec
         self._speaker = speaker
         self._life: _Life | None = None
         self._jobs = Jobs()
+        self._quota = Quota()
 
     def is_running(self) -> bool:
         return self._life is not None
@@ -118,13 +144,24 @@ class JsonRpcRunner(AgentRunnerBase):
             raise TemporaryError(wording.ended(self._speaker.name, code, program.last_words)) from None
 
     async def send_prompt(self, text: str, *, effort: Effort | None = None) -> None:
-        self._jobs.add(Job(JobKind.PROMPT, text))
+        self._jobs.add(Job(JobKind.PROMPT, text, effort))
 
     async def compact(self) -> None:
         self._jobs.add(Job(JobKind.COMPACT))
 
     async def clear(self) -> None:
         self._jobs.add(Job(JobKind.CLEAR))
+
+    async def ask_aside(self, prompt: str, *, background: str = "") -> SideAnswer:
+        make = self._speaker.make_toolless
+        if make is None:
+            raise UnavailableError(f"{self._speaker.name} cannot answer beside its turn")
+        briefing, session_id = self._spec.briefing, self.session_id
+        if self._speaker.can_fork and session_id:
+            fork = make(toolless_spec(self._spec, briefing, resume=session_id))
+            with contextlib.suppress(NoSuchSessionError):
+                return await ask_once(fork, prompt)
+        return await ask_once(make(toolless_spec(self._spec, briefing)), side_prompt(background, prompt))
 
     async def interrupt(self) -> None:
         if self._life is not None:
@@ -141,12 +178,12 @@ class JsonRpcRunner(AgentRunnerBase):
         await self._exited(0)
 
     def _let_go(self) -> "_Life | None":
-        """Only one of `stop` and the end of the program gets to see the session off."""
+        """Return the running program once: only one of `stop` and its own end ends the session."""
         life, self._life = self._life, None
         return life
 
     async def _live(self, program: Program, session: BackendSession, listening: "asyncio.Task[None]") -> None:
-        """Until the program ends, or until we no longer understand each other."""
+        """Work until the program ends, or until it says something that we do not understand."""
         working = asyncio.create_task(self._work(session))
         ending = asyncio.create_task(program.wait())
         try:
@@ -178,8 +215,9 @@ class JsonRpcRunner(AgentRunnerBase):
             await self._tell(done)
 
     async def _tell(self, message: Message) -> None:
-        if self.on_message is not None:
-            await self.on_message(message)
+        for each in (*self._quota.before(message), message):
+            if self.on_message is not None:
+                await self.on_message(each)
 
     async def _exited(self, code: int) -> None:
         if self.on_exit is not None:
@@ -198,7 +236,7 @@ async def _do(session: BackendSession, job: Job) -> Message:
     match job.kind:
         # Only claude has deferred calls to continue with.
         case JobKind.PROMPT | JobKind.CONTINUE:
-            return await session.prompt(job.text)
+            return await session.prompt(job.text, job.effort)
         case JobKind.COMPACT:
             return await session.compact()
         case JobKind.CLEAR:

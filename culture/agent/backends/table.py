@@ -75,4 +75,7 @@ BACKENDS: dict[str, Callable[[SessionSpec], AgentRunnerBase]] = {
 # model, thinking, env, directory and command.
 TOOLLESS: dict[str, Callable[[SessionSpec], ToollessModel]] = {
     "claude": _toolless_claude,
+    "codex": codex.make_model,
+    "copilot": copilot.make_model,
+    "acp": acp.make_model,
 }

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from support.watched import OK, ends, processes
 from culture.agent.backend.permission import REFUSAL, only_irc
 from culture.agent.backends.codex import settings
 from culture.agent.backends.table import BACKENDS
+from culture.agent.contract import RateLimit, Usage
 from culture.errors import UnavailableError
 from culture.rehearsal.script import Script, ScriptRule, ScriptStep, ToolStep
 
@@ -260,6 +262,65 @@ async def test_the_model_thinks_as_hard_as_is_configured(start, model, eventuall
     await ends(agent, eventually)
 
     assert '"effort": "xhigh"' in json.dumps(model.server.asked[-1].request.body)
+
+
+@pytest.mark.slow
+async def test_effort_is_for_one_prompt_and_no_longer(agent, model, eventually):
+    model.play(OK)
+    await agent.runner.send_prompt("one", effort="max")
+    await agent.runner.send_prompt("two")
+    await ends(agent, eventually, 2)
+
+    efforts = [each.request.body["reasoning"]["effort"] for each in model.server.asked]
+    assert efforts == ["xhigh", "medium"]
+
+
+RESET_S = int(time.time()) + 3600
+LIMITED = f"""
+rules:
+  - prompt: ^more
+    headers:
+      x-codex-primary-used-percent: '100'
+      x-codex-primary-window-minutes: '300'
+      x-codex-primary-reset-at: '{RESET_S}'
+    answer: [{{error: {{status: 429, type: usage_limit_reached}}}}]
+  - headers:
+      x-codex-primary-used-percent: '40'
+      x-codex-primary-window-minutes: '300'
+      x-codex-primary-reset-at: '{RESET_S}'
+    answer: [{{text: ok}}]
+    usage: {{input_tokens: 1000, output_tokens: 10}}
+"""
+
+
+@pytest.mark.slow
+async def test_the_quota_of_a_plan_is_reported_with_its_reset(agent, model, eventually):
+    model.play(LIMITED)
+    await agent.runner.send_prompt("hello")
+    await agent.runner.send_prompt("more")
+
+    [first, second] = await ends(agent, eventually, 2)
+
+    limits = [message for message in agent.messages if isinstance(message, RateLimit)]
+    assert limits[0] == RateLimit(False, "five_hour", 0.4, RESET_S)
+    assert limits[-1] == RateLimit(True, "five_hour", 1.0, RESET_S)
+    assert (first.status, second.status) == (None, 429)
+    # The program repeats the figures of the turn before.
+    assert (first.usage, second.usage) == (Usage(1000, 0, 10), Usage())
+
+
+@pytest.mark.slow
+async def test_a_fork_knows_the_conversation_and_has_no_shell(agent, model, eventually):
+    model.play(OK)
+    await agent.runner.send_prompt("the colour is vermilion")
+    await ends(agent, eventually)
+
+    answer = await agent.runner.ask_aside("which colour?")
+
+    assert answer.text == "ok"
+    request = model.server.asked[-1].request
+    assert "vermilion" in json.dumps(request.body)
+    assert not {"shell", "exec_command", "apply_patch"} & set(request.conversation.tools)
 
 
 @pytest.mark.slow

@@ -3,7 +3,8 @@
 import pytest
 
 from culture.agent.backends.codex import items
-from culture.agent.contract import Text, Thinking, ToolResult, ToolUse, Usage
+from culture.agent.backends.codex.rate_limits import rate_limits
+from culture.agent.contract import RateLimit, Text, Thinking, ToolResult, ToolUse, Usage
 
 
 @pytest.mark.parametrize(
@@ -79,15 +80,44 @@ def tokens(given, cached, made):
 
 
 def test_a_turn_has_used_what_each_of_its_requests_did():
-    turn = items.CodexTurn()
+    turn = items.CodexTurn(Usage(800, 0, 80))
     turn.used({"total": tokens(900, 0, 90), "last": tokens(100, 0, 10), "modelContextWindow": 1000})
-    turn.used({"total": tokens(1050, 100, 95), "last": tokens(150, 100, 50), "modelContextWindow": 1000})
+    turn.used({"total": tokens(1050, 100, 140), "last": tokens(150, 100, 50), "modelContextWindow": 1000})
 
     told = turn.result({"status": "completed", "durationMs": 7, "error": None})
 
     assert told.usage == Usage(250, 100, 60)
     assert (told.context, told.duration_ms, told.cost_usd) == (0.2, 7, None)
     assert (told.failed, told.asked) == (False, True)
+
+
+def test_a_turn_that_fails_and_repeats_the_last_report_has_used_nothing():
+    turn = items.CodexTurn(Usage(900, 0, 90))
+    turn.used({"total": tokens(900, 0, 90), "last": tokens(100, 0, 10), "modelContextWindow": 1000})
+
+    assert turn.usage == Usage()
+
+
+def test_the_first_turn_of_a_resumed_thread_has_used_what_its_requests_did():
+    turn = items.CodexTurn(None)
+    turn.used({"total": tokens(900, 0, 90), "last": tokens(100, 0, 10), "modelContextWindow": 1000})
+    turn.used({"total": tokens(1050, 100, 140), "last": tokens(150, 100, 50), "modelContextWindow": 1000})
+
+    assert turn.usage == Usage(250, 100, 60)
+
+
+def test_each_quota_window_is_told_by_name():
+    primary = {"usedPercent": 43, "windowDurationMins": 300, "resetsAt": 2000}
+    secondary = {"usedPercent": 100, "windowDurationMins": 10080, "resetsAt": 3000}
+
+    assert rate_limits({"primary": primary, "secondary": secondary}) == [
+        RateLimit(False, "five_hour", 0.43, 2000),
+        RateLimit(False, "seven_day", 1.0, 3000),
+    ]
+    reached = {"primary": primary, "secondary": secondary, "rateLimitReachedType": "rate_limit_reached"}
+    assert [limit.is_exhausted for limit in rate_limits(reached)] == [False, True]
+    assert rate_limits({"primary": None, "secondary": None}) == []
+    assert rate_limits({"primary": {"usedPercent": 1}}) == [RateLimit(False, "", 0.01)]
 
 
 def failed(info, message="it broke"):
@@ -113,6 +143,6 @@ def failed(info, message="it broke"):
     ],
 )
 def test_a_failure_is_told_in_one_line(turn, error, status):
-    told = items.CodexTurn().result(turn)
+    told = items.CodexTurn(None).result(turn)
 
     assert (told.failed, told.error, told.status) == (True, error, status)

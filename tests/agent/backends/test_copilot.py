@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from culture.agent.backend.permission import only_irc
-from culture.agent.backends.copilot.events import CopilotTurn, assistant, context_of, request_of
+from culture.agent.backends.copilot.events import CopilotTurn, assistant, context_of, rate_limits, request_of
 from culture.agent.backends.copilot.settings import make_settings
 from culture.agent.contract import (
     Assistant,
+    RateLimit,
     Result,
     SessionSpec,
     Text,
@@ -16,6 +17,7 @@ from culture.agent.contract import (
     Tool,
     ToolUse,
     Usage,
+    UsageReport,
 )
 
 
@@ -107,6 +109,41 @@ def test_an_api_that_fails_for_the_third_time_ends_the_turn_with_its_status():
 
     assert not turn(*failures[:2]).failed
     assert turn(*failures, ("session.idle", {"aborted": True})).status == 429
+
+
+def test_each_quota_of_a_plan_is_told_with_its_reset():
+    quota = {
+        "remainingPercentage": 25.0,
+        "resetDate": "2030-01-01T00:00:00Z",
+        "isUnlimitedEntitlement": False,
+    }
+    reset_s = 1893456000.0
+
+    def limits(**changes) -> list[RateLimit]:
+        return rate_limits({"quotaSnapshots": {"premium_interactions": {**quota, **changes}}})
+
+    assert limits() == [RateLimit(False, "premium_interactions", 0.75, reset_s)]
+    assert limits(remainingPercentage=0) == [RateLimit(True, "premium_interactions", 1.0, reset_s)]
+    # What is paid for by request is not refused.
+    assert not limits(remainingPercentage=0, overageAllowedWithExhaustedQuota=True)[0].is_exhausted
+    assert limits(resetDate=None) == [RateLimit(False, "premium_interactions", 0.75)]
+    assert limits(isUnlimitedEntitlement=True) == []
+    assert rate_limits({}) == []
+
+
+def test_usage_is_reported_as_it_grows():
+    turn = CopilotTurn()
+
+    reports = [turn.add("assistant.usage", {"inputTokens": 10, "outputTokens": 1}) for _ in range(2)]
+
+    assert reports == [[UsageReport(Usage(10, 0, 1))], [UsageReport(Usage(20, 0, 2))]]
+
+
+def test_under_ask_all_tools_are_there_and_nothing_of_the_directory():
+    settings = make_settings(spec(judge=only_irc(), is_locked=False), {})
+
+    assert "availableTools" not in settings
+    assert settings["enableFileHooks"] is False
 
 
 def test_the_fill_of_the_context_is_a_share():

@@ -1,4 +1,4 @@
-"""What an agent tells about tokens, cost and the fill of its context, in the figures of the contract."""
+"""Convert what an agent reports about tokens, cost and its context to the figures of the contract."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,20 +7,22 @@ from culture.agent.contract import Usage
 
 
 class Figures:
-    """Agents tell the cost of a session, which grows; `begin_turn` and `turn_usd` make it a turn's."""
+    """The cost of a session, as its agent reports it: `turn_usd` is the part since `begin_turn`."""
 
     def __init__(self, cost_usd: float | None) -> None:
-        """None: the session went on, and what it has cost by now is not known."""
+        """Begin with what the session has cost; None if it was resumed and nobody knows."""
         self._cost_usd = cost_usd
         self._before_usd = cost_usd
         self._is_told = False
         self.context: float | None = None
 
     def begin_turn(self) -> None:
+        """Count the cost of a new turn from here."""
         self._before_usd = self._cost_usd
         self._is_told = False
 
     def update(self, update: Mapping[str, Any]) -> None:
+        """Take a usage_update of the agent."""
         match update:
             case {"used": int(used), "size": int(size)} if size:
                 self.context = used / size
@@ -31,13 +33,14 @@ class Figures:
 
     @property
     def turn_usd(self) -> float | None:
+        """Return the cost of the turn so far; None if the agent does not report it."""
         if not self._is_told or self._before_usd is None or self._cost_usd is None:
             return None
         return max(self._cost_usd - self._before_usd, 0.0)
 
 
 def usage(told: Mapping[str, Any] | None) -> Usage | None:
-    """The kinds of tokens do not overlap in ACP (schema, Usage); in the contract the input is all of it."""
+    """Convert token counts: their kinds do not overlap in ACP (schema, Usage), as they do in the contract."""
     if not told:
         return None
     count = {name: value for name, value in told.items() if isinstance(value, int)}

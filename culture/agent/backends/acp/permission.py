@@ -1,4 +1,4 @@
-"""What an agent asks before it does something, as a question to the judge, and the answer."""
+"""Convert an agent's request for a permission to that of the contract, and the verdict to its answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,12 +11,13 @@ CANCELLED: Final = {"outcome": {"outcome": "cancelled"}}
 
 
 def request_of(asked: Mapping[str, Any], known: Call | None) -> PermissionRequest:
-    """`known` is what was reported of the same tool call before."""
+    """Convert a request; `known` is what the agent reported of the same tool call before."""
     call = asked["toolCall"]
     given = call.get("rawInput")
     given = given if isinstance(given, dict) and given else known.input if known else {}
     name = str(call.get("name") or (known and known.name) or call.get("title") or "")
-    return PermissionRequest(own_name(name), _command(given) if call.get("kind") == "execute" else "", given)
+    command = _command(given) if call.get("kind") == "execute" else ""
+    return PermissionRequest(own_name(name), command, given, str(call.get("toolCallId") or ""))
 
 
 def _command(given: Mapping[str, Any]) -> str:
@@ -31,7 +32,7 @@ def _command(given: Mapping[str, Any]) -> str:
 
 
 def outcome(options: Sequence[Mapping[str, Any]], *, allowed: bool) -> dict[str, Any]:
-    """For this once: what is allowed for always is written into the agent's settings, and not asked again."""
+    """Return the answer, for this call only: what is allowed always is never asked about again."""
     kinds = ("allow_once",) if allowed else ("reject_once", "reject_always")
     for kind in kinds:
         for option in options:

@@ -17,6 +17,8 @@ _COMMAND: Final = re.compile(r"[\s\ufeff]*/")
 _FILE: Final = re.compile(r"(^|[\s\ufeff])@")
 # Takes no room and is no white space.
 _WORD_JOINER: Final = "\u2060"
+# What an agent has that asks before each call; other tools, such as Monitor, run commands unasked.
+_CLAUDE_TOOLS: Final = ("Bash", "Edit", "Write", "NotebookEdit", "Read", "WebFetch", "WebSearch")
 
 
 def no_command(text: str) -> str:
@@ -51,7 +53,8 @@ class Profile:
     command: tuple[str, ...]
     # In the registry of npm.
     package: str
-    set_up: Callable[[SessionSpec], Setup]
+    # The flag is true for a session that only answers.
+    set_up: Callable[[SessionSpec, bool], Setup]
     # An older one may not know what it is set up with, and run what it takes for a command.
     oldest: tuple[int, int]
     # Whether it asks before everything it does, once it is set up for it.
@@ -65,7 +68,7 @@ class Profile:
         return f"npm install -g {self.package}@latest"
 
 
-def _claude(spec: SessionSpec) -> Setup:
+def _claude(spec: SessionSpec, toolless: bool) -> Setup:
     options: dict[str, Any] = {
         # After each turn it would ask the model what a person may want to say next.
         "promptSuggestions": False,
@@ -74,10 +77,14 @@ def _claude(spec: SessionSpec) -> Setup:
     env = {"ENABLE_TOOL_SEARCH": "false"}
     if spec.judge is not None:
         # Settings could allow more, or run programs of their own; and `ls` is otherwise run unasked.
-        rules = {"permissions": {"ask": ["Bash"]}}
-        options |= {"settingSources": [], "strictMcpConfig": True, "tools": ["Bash"], "settings": rules}
+        tools = ["Bash"] if spec.is_locked else [*_CLAUDE_TOOLS]
+        rules = {"permissions": {"ask": tools}}
+        options |= {"settingSources": [], "strictMcpConfig": True, "tools": tools, "settings": rules}
         env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] = "1"
-    briefing = {"append": spec.briefing}
+    briefing: Any = {"append": spec.briefing}
+    if toolless:
+        options["tools"] = []
+        briefing = spec.briefing
     return Setup(
         env=env,
         # Prompts come from IRC: `/compact` and `@/etc/passwd` in them are text.
@@ -88,7 +95,7 @@ def _claude(spec: SessionSpec) -> Setup:
     )
 
 
-def _opencode(spec: SessionSpec) -> Setup:
+def _opencode(spec: SessionSpec, toolless: bool) -> Setup:
     env = {
         # It serves HTTP on loopback, to everybody on the host who knows this.
         "OPENCODE_SERVER_PASSWORD": secrets.token_urlsafe(),
@@ -97,10 +104,16 @@ def _opencode(spec: SessionSpec) -> Setup:
     if spec.judge is not None:
         # What lies in the directory could allow more.
         env |= {"OPENCODE_PERMISSION": '{"*":"ask"}', "OPENCODE_DISABLE_PROJECT_CONFIG": "1"}
-    return Setup(env=env)
+    if toolless:
+        # What a person configures there stays.
+        config = json.loads(_variable(spec, "OPENCODE_CONFIG_CONTENT") or "{}")
+        agent = {"prompt": spec.briefing, "tools": {"*": False}}
+        config["agent"] = {**config.get("agent", {}), "build": agent}
+        env |= {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_PERMISSION": '{"*":"deny"}'}
+    return Setup(env=env, is_briefed=toolless)
 
 
-def _cline(spec: SessionSpec) -> Setup:
+def _cline(spec: SessionSpec, toolless: bool) -> Setup:
     return Setup(
         arguments=() if spec.judge is None else ("--auto-approve", "false"),
         # Otherwise it starts a daemon that outlives it, and shares it with every other cline on the host.
@@ -109,13 +122,18 @@ def _cline(spec: SessionSpec) -> Setup:
     )
 
 
-def _codex(spec: SessionSpec) -> Setup:
+def _codex(spec: SessionSpec, toolless: bool) -> Setup:
     # What a person configures there stays.
-    config = json.loads(spec.env.get("CODEX_CONFIG") or os.environ.get("CODEX_CONFIG") or "{}")
+    config = json.loads(_variable(spec, "CODEX_CONFIG") or "{}")
     policy = config.setdefault("shell_environment_policy", {})
     policy["exclude"] = [*policy.get("exclude", []), *spec.secret_variables]
     # Its own sandbox would keep it from the socket of its skill; the unit's holds it.
-    return Setup(mode="agent-full-access", env={"CODEX_CONFIG": json.dumps(config)})
+    mode = "read-only" if toolless else "agent-full-access"
+    return Setup(mode=mode, env={"CODEX_CONFIG": json.dumps(config)})
+
+
+def _variable(spec: SessionSpec, name: str) -> str:
+    return spec.env.get(name) or os.environ.get(name) or ""
 
 
 PROFILES: Final = {
@@ -166,20 +184,21 @@ class Agent:
             )
 
 
-def choose(spec: SessionSpec) -> Agent:
-    """By the name of a profile, or by a command, which is a profile's if its program has that name."""
+def choose(spec: SessionSpec, *, toolless: bool = False) -> Agent:
+    """Choose by the name of a profile, or by a command, which is a profile's if its program has that name."""
     command = spec.command or (DEFAULT,)
     name = Path(command[0]).name
     profile = PROFILES.get(name)
-    if spec.judge is not None and not (profile and profile.asks):
+    is_judged = profile is not None and (profile.asks or toolless)
+    if spec.judge is not None and not is_judged:
         known = ", ".join(name for name, profile in PROFILES.items() if profile.asks)
         raise NotAllowedError(
-            f"permission_mode 'deny' needs an agent that asks before all it does; '{name}' may not",
+            f"this permission_mode needs an agent that asks before all it does; '{name}' may not",
             hint=f"these ask: {known}",
         )
     if profile is None:
         return Agent(name, command, Setup())
-    setup = profile.set_up(spec)
+    setup = profile.set_up(spec, toolless)
     whole = profile.command if len(command) == 1 and command[0] == name else command
     command = (*whole, *setup.arguments)
     return Agent(name, command, setup, profile.compact, profile.install, profile.oldest)

@@ -1,4 +1,4 @@
-"""One conversation with an agent over ACP: opened, spoken in, summed up, begun anew."""
+"""A session with an agent over ACP: begin or resume it, run turns, compact and clear it."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from culture.agent.backends.jsonrpc import (
 )
 from culture.agent.backends.jsonrpc_runner import Tell
 from culture.agent.backends.program import Program
-from culture.agent.contract import ContextChanged, Result, SessionSpec
+from culture.agent.contract import ContextChanged, Effort, Result, SessionSpec, Usage, UsageReport
 from culture.errors import UnavailableError
 
 PROTOCOL: Final = 1
@@ -42,7 +42,7 @@ _STOPPED: Final = {
 
 
 class AcpSession:
-    """`tell` gets what the agent does in a turn."""
+    """One session. `tell` receives what the agent does in a turn."""
 
     def __init__(self, program: Program, agent: Agent, spec: SessionSpec, tell: Tell) -> None:
         self._rpc = JsonRpcConnection(program.reader, program.writer, self._noticed, self._asked)
@@ -77,7 +77,7 @@ class AcpSession:
         if not (resume and await self._go_on(resume)):
             await self._begin(answer.get("authMethods") or [])
 
-    async def prompt(self, text: str) -> Result:
+    async def prompt(self, text: str, effort: Effort | None) -> Result:
         began = time.monotonic()
         self._figures.begin_turn()
         error, status, used = "", None, None
@@ -229,6 +229,9 @@ class AcpSession:
                 self._commands = {each["name"] for each in update.get("availableCommands") or []}
             case "usage_update":
                 self._figures.update(update)
+                if self._transcript is not None and (cost_usd := self._figures.turn_usd) is not None:
+                    # The tokens of a turn come only with its end.
+                    await self._tell(UsageReport(Usage(), cost_usd))
         for message in self._transcript.add(update) if self._transcript is not None else ():
             await self._tell(message)
 

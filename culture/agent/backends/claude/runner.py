@@ -306,7 +306,7 @@ class ClaudeRunner(AgentRunnerBase):
                 await self._tell_results(message)
             case RateLimitEvent():
                 for limit in rate_limits(message.rate_limit_info):
-                    await self._tell(self._quota.reported(limit))
+                    await self._tell(limit)
             case SystemMessage(subtype="init") if self._jobs.current is None:
                 # A turn begins that nobody asked for; a prompt that came into it would have no result.
                 self._jobs.hold()
@@ -332,8 +332,6 @@ class ClaudeRunner(AgentRunnerBase):
         ended = self._ended(message)
         if isinstance(ended, Result):
             self._note_deferral(ended)
-            for limit in self._quota.of_result(ended):
-                await self._tell(limit)
         await self._tell(ended)
 
     def _ended(self, message: ResultMessage) -> Result | ContextChanged:
@@ -366,8 +364,9 @@ class ClaudeRunner(AgentRunnerBase):
 
     async def _tell(self, message: Message) -> None:
         async with self._telling:
-            if self.on_message is not None:
-                await self.on_message(message)
+            for each in (*self._quota.before(message), message):
+                if self.on_message is not None:
+                    await self.on_message(each)
 
     async def _cancel_tasks(self) -> None:
         tasks = [*self._readers, *([self._writer] if self._writer is not None else [])]

@@ -24,7 +24,7 @@ _STATUSES: Final = {
 
 
 def begun(item: Mapping[str, Any]) -> ToolUse | None:
-    """The call of a tool that is about to run."""
+    """Return the tool call of an item that has started."""
     match item:
         case {"type": "commandExecution", "id": id, "command": command}:
             return ToolUse(id, SHELL, {"command": plain_command(command)})
@@ -41,7 +41,7 @@ def begun(item: Mapping[str, Any]) -> ToolUse | None:
 
 
 def completed(item: Mapping[str, Any]) -> Text | Thinking | None:
-    """What the model has said or thought."""
+    """Return what the model said or thought, from a completed item."""
     match item:
         case {"type": "agentMessage", "text": text}:
             return Text(text)
@@ -52,7 +52,7 @@ def completed(item: Mapping[str, Any]) -> Text | Thinking | None:
 
 
 def returned(item: Mapping[str, Any]) -> ToolResult | None:
-    """What a tool returned, from its completed item."""
+    """Return what a tool returned, from its completed item."""
     match item:
         case {"type": "commandExecution", "id": id}:
             return ToolResult(id, _output(item), _has_failed(item))
@@ -73,7 +73,7 @@ def _has_failed(item: Mapping[str, Any]) -> bool:
 
 
 def _output(item: Mapping[str, Any]) -> str:
-    """The output of a command. Its exit status is told where it is not 0, as the model is told it, too."""
+    """Return the output of a command, with its exit status if it is not 0: the model sees that, too."""
     output, code = str(item.get("aggregatedOutput") or ""), item.get("exitCode")
     if item.get("status") == "declined":
         return output or "declined"
@@ -86,7 +86,7 @@ def _server_output(item: Mapping[str, Any]) -> str:
 
 
 def _parts(content: Any) -> str:
-    """The texts in a list of content parts; anything else is named by its type."""
+    """Return the texts in a list of content parts; anything else is named by its type."""
     parts = content if isinstance(content, list) else []
     return "\n".join(str(part.get("text") or f"[{part.get('type', 'data')}]") for part in parts)
 
@@ -96,7 +96,7 @@ def _mapping(given: Any) -> Mapping[str, Any]:
 
 
 def plain_command(command: str) -> str:
-    """What a shell is given to run, without the call of the shell itself."""
+    """Return what a shell is given to run, without the call of the shell itself."""
     try:
         called = shlex.split(command)
     except ValueError:
@@ -110,15 +110,14 @@ def plain_command(command: str) -> str:
 
 def command_request(params: Mapping[str, Any]) -> PermissionRequest:
     kind, command = params.get("kind", "command"), plain_command(params.get("command") or "")
-    given = {"command": command, "cwd": params.get("cwd")}
-    # Such as what is typed into a command that runs already.
-    return (
-        PermissionRequest(SHELL, command, given) if kind == "command" else PermissionRequest(kind, "", given)
-    )
+    given, id = {"command": command, "cwd": params.get("cwd")}, str(params.get("itemId") or "")
+    # Another kind is, for example, what is typed into a command that runs already.
+    is_command = kind == "command"
+    return PermissionRequest(SHELL if is_command else kind, command if is_command else "", given, id)
 
 
 def is_tool_of_a_server(params: Mapping[str, Any]) -> bool:
-    """Whether a question in the name of an MCP server is codex's own, about a tool of that server."""
+    """Return whether a question in the name of an MCP server is codex's own, about a tool of that server."""
     return (params.get("_meta") or {}).get("codex_approval_kind") == "mcp_tool_call"
 
 
@@ -128,31 +127,60 @@ def server_request(params: Mapping[str, Any]) -> PermissionRequest:
 
 
 class CodexTurn:
-    """A turn from its beginning to its end, and what it used in between."""
+    """What a turn used so far."""
 
-    def __init__(self) -> None:
-        self._usage = Usage()
+    def __init__(self, before: Usage | None) -> None:
+        # The total of the thread that earlier results have reported; None if it is not known.
+        self._before = before
+        self.total = before
         self._context: float | None = None
 
     def used(self, told: Mapping[str, Any]) -> None:
-        """After each request to the model, `last` is what that one used."""
+        """Take the usage of the thread, from thread/tokenUsage/updated.
+
+        A turn that fails repeats the report of the turn before it, so only the total can be relied on.
+        """
         last, window = told["last"], told.get("modelContextWindow")
-        self._usage += Usage(last["inputTokens"], last["cachedInputTokens"], last["outputTokens"])
+        self.total = _usage(told["total"])
+        if self._before is None:
+            self._before = _less(self.total, _usage(last))
         self._context = last["totalTokens"] / window if window else None
 
+    @property
+    def usage(self) -> Usage:
+        """Return what the turn used so far, and what the compaction before it used."""
+        return (
+            _less(self.total, self._before)
+            if self.total is not None and self._before is not None
+            else Usage()
+        )
+
     def result(self, turn: Mapping[str, Any], *, asked: bool = True) -> Result:
+        """Return the result of the turn, from turn/completed."""
         return wording.result(
             error_of(turn),
             status=status_of(turn),
             duration_ms=turn.get("durationMs") or 0,
-            usage=self._usage,
+            usage=self.usage,
             context=self._context,
             asked=asked,
         )
 
 
+def _usage(told: Mapping[str, Any]) -> Usage:
+    return Usage(told["inputTokens"], told["cachedInputTokens"], told["outputTokens"])
+
+
+def _less(total: Usage, before: Usage) -> Usage:
+    return Usage(
+        max(total.input_tokens - before.input_tokens, 0),
+        max(total.cached_tokens - before.cached_tokens, 0),
+        max(total.output_tokens - before.output_tokens, 0),
+    )
+
+
 def error_of(turn: Mapping[str, Any]) -> str:
-    """Empty if nothing went wrong."""
+    """Return why a turn failed; empty if it did not."""
     match turn:
         case {"status": "completed"}:
             return ""
@@ -165,6 +193,7 @@ def error_of(turn: Mapping[str, Any]) -> str:
 
 
 def status_of(turn: Mapping[str, Any]) -> int | None:
+    """Return the HTTP status of the API, if the turn failed for it."""
     match turn:
         case {"status": "failed", "error": {"codexErrorInfo": str(info)}}:
             return _STATUSES.get(info)

@@ -1,6 +1,6 @@
-"""One conversation with codex: a thread of its app-server, and the turns in it.
+"""A session with codex: a thread of its app-server, and the turns in it.
 
-`codex app-server generate-json-schema` writes what is said here.
+`codex app-server generate-json-schema` writes the schema of what is said here.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from culture.agent.backend.permission import decide
 from culture.agent.backends.codex import items, settings
+from culture.agent.backends.codex.rate_limits import rate_limits
 from culture.agent.backends.jsonrpc import (
     METHOD_NOT_FOUND,
     DisconnectedError,
@@ -17,16 +18,19 @@ from culture.agent.backends.jsonrpc import (
     Params,
     RpcError,
 )
-from culture.agent.backends.jsonrpc_runner import Tell
+from culture.agent.backends.jsonrpc_runner import NoSuchSessionError, Tell
 from culture.agent.backends.program import Program
 from culture.agent.contract import (
     Assistant,
     Block,
     ContextChanged,
+    Effort,
     PermissionRequest,
     Result,
     SessionSpec,
     Tool,
+    Usage,
+    UsageReport,
 )
 from culture.errors import CultureError, UnavailableError
 
@@ -36,19 +40,25 @@ _CLIENT: Final = {"name": "culture", "title": "Culture", "version": "1"}
 
 
 class CodexSession:
-    def __init__(self, program: Program, spec: SessionSpec, tell: Tell) -> None:
+    """One thread. A toolless one only answers; it is new, or the fork of the thread that is to be resumed."""
+
+    def __init__(self, program: Program, spec: SessionSpec, tell: Tell, *, toolless: bool = False) -> None:
         self._rpc = JsonRpcConnection(program.reader, program.writer, self._noticed, self._asked)
         self._spec = spec
         self._tools: dict[str, Tool] = {tool.name: tool for tool in spec.tools}
         self._tell = tell
+        self._toolless = toolless
         self.id = ""
         self._model = ""
+        # What the thread used in all turns whose results were reported; None if it is not known.
+        self._reported: Usage | None = None
         # The turn that runs: what it has used, and how it ended.
-        self._turn = items.CodexTurn()
+        self._turn = items.CodexTurn(None)
         self._turn_id = ""
         self._ended: asyncio.Future[Mapping[str, Any]] | None = None
         self._deadline: asyncio.Timeout | None = None
         self._is_cancelled = False
+        self._is_compacting = False
         # Changes to files that are about to be made, by the id of their item.
         self._changes: dict[str, Any] = {}
         self._beside: asyncio.TaskGroup | None = None
@@ -64,16 +74,26 @@ class CodexSession:
         settings.check_version(told["userAgent"])
         self._rpc.notify("initialized", {})
         await self._check_login()
-        if not (resume and await self._go_on(resume)):
+        if self._toolless:
+            await self._begin_toolless(resume)
+        elif not (resume and await self._go_on(resume)):
             await self._begin()
 
-    async def prompt(self, text: str) -> Result:
-        given = {"input": [{"type": "text", "text": text}], **settings.turn(self._spec)}
+    async def prompt(self, text: str, effort: Effort | None) -> Result:
+        given = {"input": [{"type": "text", "text": text}], **settings.turn(effort or self._spec.thinking)}
+        if self._toolless:
+            # Without an environment there is nothing that a tool could work on.
+            given["environments"] = []
         turn, ended = await self._run("turn/start", given)
+        self._reported = turn.total
         return turn.result(ended)
 
     async def compact(self) -> ContextChanged:
-        _, ended = await self._run("thread/compact/start", {})
+        self._is_compacting = True
+        try:
+            _, ended = await self._run("thread/compact/start", {})
+        finally:
+            self._is_compacting = False
         return ContextChanged("compacted", items.error_of(ended))
 
     async def clear(self) -> ContextChanged:
@@ -95,7 +115,7 @@ class CodexSession:
             self._beside.create_task(self._interrupt())
 
     async def _check_login(self) -> None:
-        """Without one, codex would ask the API again and again, and be refused each time."""
+        """Raise UnavailableError without a login: codex would ask the API, and be refused, many times."""
         told = await self._rpc.request("account/read", {"refreshToken": False})
         if told["requiresOpenaiAuth"] and told["account"] is None:
             hint = f"log in, or set key_credential, a key for {settings.KEY}"
@@ -104,6 +124,20 @@ class CodexSession:
     async def _begin(self) -> None:
         given = {**settings.thread(self._spec), **settings.dynamic_tools(self._spec)}
         self._opened(await self._rpc.request("thread/start", given))
+        self._reported = Usage()
+
+    async def _begin_toolless(self, fork_of: str) -> None:
+        given = settings.toolless_thread(self._spec)
+        if not fork_of:
+            own = {"baseInstructions": self._spec.briefing, "environments": []}
+            self._opened(await self._rpc.request("thread/start", {**given, **own}))
+            self._reported = Usage()
+            return
+        try:
+            fork = {"threadId": fork_of, "excludeTurns": True}
+            self._opened(await self._rpc.request("thread/fork", {**given, **fork}))
+        except RpcError as failure:
+            raise NoSuchSessionError(f"codex cannot fork the thread '{fork_of}': {failure}") from None
 
     async def _go_on(self, resume: str) -> bool:
         given = {"threadId": resume, "excludeTurns": True, **settings.thread(self._spec)}
@@ -117,8 +151,8 @@ class CodexSession:
         self.id, self._model = answer["thread"]["id"], answer["model"]
 
     async def _run(self, method: str, given: Params) -> tuple[items.CodexTurn, Mapping[str, Any]]:
-        """A turn to its end. A TimeoutError if codex does not end one that was cancelled."""
-        self._turn, self._turn_id, self._is_cancelled = items.CodexTurn(), "", False
+        """Run a turn to its end. Raise TimeoutError if codex does not end one that was cancelled."""
+        self._turn, self._turn_id, self._is_cancelled = items.CodexTurn(self._reported), "", False
         self._ended = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(None) as self._deadline:
@@ -138,13 +172,16 @@ class CodexSession:
             await self._rpc.request("turn/interrupt", {"threadId": self.id, "turnId": self._turn_id})
 
     async def _end_tools(self) -> None:
-        """A command outlives the turn that was interrupted in it."""
+        """End the commands of an interrupted turn, which would go on."""
         with contextlib.suppress(RpcError):
             await self._rpc.request("thread/backgroundTerminals/clean", {"threadId": self.id})
 
     # What codex reports
 
     async def _noticed(self, method: str, params: Params) -> None:
+        if method == "account/rateLimits/updated":
+            for limit in rate_limits(params["rateLimits"]):
+                await self._tell(limit)
         if params.get("threadId") != self.id:
             return
         match method:
@@ -154,6 +191,8 @@ class CodexSession:
                 await self._turn_ended(params["turn"])
             case "thread/tokenUsage/updated" if params["turnId"] == self._turn_id:
                 self._turn.used(params["tokenUsage"])
+                if not self._is_compacting:
+                    await self._tell(UsageReport(self._turn.usage))
             case "item/started":
                 if params["item"]["type"] == "fileChange":
                     self._changes[params["item"]["id"]] = params["item"]["changes"]
@@ -172,12 +211,13 @@ class CodexSession:
         self._turn_id = id
         if self._ended is None:
             # It began by itself, and has used nothing yet.
-            self._turn = items.CodexTurn()
+            self._turn = items.CodexTurn(self._reported)
         elif self._is_cancelled:
             self.cancel()
 
     async def _turn_ended(self, turn: Mapping[str, Any]) -> None:
         if self._ended is None:
+            self._reported = self._turn.total
             await self._tell(self._turn.result(turn, asked=False))
         elif not self._ended.done():
             self._ended.set_result(turn)
@@ -189,8 +229,9 @@ class CodexSession:
             case "item/commandExecution/requestApproval":
                 return await self._decision(items.command_request(params))
             case "item/fileChange/requestApproval":
-                changes = self._changes.get(params["itemId"], [])
-                return await self._decision(PermissionRequest(items.PATCH, "", {"changes": changes}))
+                id = params["itemId"]
+                given = {"changes": self._changes.get(id, [])}
+                return await self._decision(PermissionRequest(items.PATCH, "", given, id))
             case "mcpServer/elicitation/request" if items.is_tool_of_a_server(params):
                 decision = await self._decision(items.server_request(params))
                 return {"action": decision["decision"], "content": {}}
@@ -206,7 +247,7 @@ class CodexSession:
         return {"decision": "accept" if allowed else "decline"}
 
     async def _explain(self, reason: str) -> None:
-        """A refusal has no words of its own: it is one of the user, and the user may say something to it."""
+        """Tell the model why a call was refused: as a message of the user, since a refusal has no text."""
         said = [{"type": "text", "text": reason}]
         with contextlib.suppress(RpcError):
             about = {"threadId": self.id, "expectedTurnId": self._turn_id}

@@ -1,4 +1,4 @@
-"""A session's specification, as the program to start, its options, and the parameters of a thread.
+"""Convert the settings of a session to the command line of codex and the parameters of a thread.
 
 https://developers.openai.com/codex/config-reference
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from culture.agent.contract import SessionSpec
+from culture.agent.contract import Effort, SessionSpec
 from culture.errors import UnavailableError
 
 PROGRAM: Final = "codex"
@@ -25,17 +25,19 @@ _PROVIDER: Final = "culture"
 _EFFORTS: Final = {"off": "none", "low": "low", "medium": "medium", "high": "high", "max": "xhigh"}
 
 
-def command(spec: SessionSpec, env: Mapping[str, str]) -> tuple[str, ...]:
+def command(spec: SessionSpec, env: Mapping[str, str], *, toolless: bool = False) -> tuple[str, ...]:
+    """Return the command that starts the app-server."""
     program, *options = spec.command or (PROGRAM,)
     hidden = {"shell_environment_policy.exclude": list(spec.secret_variables)}
-    values = {**_ALWAYS, **hidden, **_provider(env), **({} if spec.judge is None else _JUDGED)}
+    judged = {} if spec.judge is None else _JUDGED
+    values = {**_ALWAYS, **hidden, **_provider(env), **judged, **(_TOOLLESS if toolless else {})}
     settings = (f"{key}={_toml(value)}" for key, value in values.items())
     pairs = (word for setting in settings for word in ("-c", setting))
     return (_native(program, env.get("PATH")), *options, "app-server", *pairs)
 
 
 def check_version(user_agent: str) -> None:
-    """`culture/0.166.0 (Debian …) …`, as codex calls itself to the API."""
+    """Raise UnavailableError if codex is too old, by its user agent: `culture/0.166.0 (Debian …) …`."""
     found = re.search(r"/(\d+)\.(\d+)\.(\d+)", user_agent)
     version = tuple(map(int, found.groups())) if found else ()
     if version < OLDEST:
@@ -44,7 +46,7 @@ def check_version(user_agent: str) -> None:
 
 
 def thread(spec: SessionSpec) -> dict[str, Any]:
-    """What a thread is begun or gone on with."""
+    """Return the parameters that begin or resume an agent's thread."""
     return {
         "cwd": str(spec.directory),
         "developerInstructions": spec.briefing,
@@ -57,7 +59,7 @@ def thread(spec: SessionSpec) -> dict[str, Any]:
 
 
 def dynamic_tools(spec: SessionSpec) -> dict[str, Any]:
-    """The daemon's own tools. A thread keeps those that it was begun with."""
+    """Return the daemon's own tools as parameters of a new thread, which keeps them."""
     tools = [
         {"type": "function", "name": t.name, "description": t.description, "inputSchema": dict(t.parameters)}
         for t in spec.tools
@@ -65,8 +67,20 @@ def dynamic_tools(spec: SessionSpec) -> dict[str, Any]:
     return {"dynamicTools": tools} if tools else {}
 
 
-def turn(spec: SessionSpec) -> dict[str, Any]:
-    return {"effort": _EFFORTS[spec.thinking]}
+def toolless_thread(spec: SessionSpec) -> dict[str, Any]:
+    """Return the parameters that begin or fork a thread that only answers, and that is not kept."""
+    return {
+        "cwd": str(spec.directory),
+        "ephemeral": True,
+        "sandbox": "read-only",
+        "approvalPolicy": "untrusted",
+        **({"model": spec.model} if spec.model else {}),
+    }
+
+
+def turn(effort: Effort) -> dict[str, Any]:
+    """Return the parameters of a turn. The effort stays for the next turns, so every turn says it."""
+    return {"effort": _EFFORTS[effort]}
 
 
 _ALWAYS: Final[dict[str, Any]] = {
@@ -82,6 +96,19 @@ _ALWAYS: Final[dict[str, Any]] = {
     "check_for_update_on_startup": False,
 }
 
+# For threads that only answer: what codex adds to a request besides the conversation, mostly tools.
+_TOOLLESS: Final[dict[str, Any]] = {
+    "features.shell_tool": False,
+    "features.unified_exec": False,
+    "features.image_generation": False,
+    "features.hooks": False,
+    "include_permissions_instructions": False,
+    "include_environment_context": False,
+    "include_apps_instructions": False,
+    "skills.include_instructions": False,
+    "project_doc_max_bytes": 0,
+}
+
 # What it would do without asking.
 _JUDGED: Final[dict[str, Any]] = {
     "features.multi_agent": False,
@@ -91,7 +118,7 @@ _JUDGED: Final[dict[str, Any]] = {
 
 
 def _provider(env: Mapping[str, str]) -> dict[str, Any]:
-    """With a key in the environment, the API that takes it; without, whatever codex is logged in to."""
+    """Return the API that takes the key in the environment; empty without one, for codex's own login."""
     if not env.get(KEY):
         return {}
     provider = {
@@ -108,12 +135,12 @@ def _provider(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _toml(value: Any) -> str:
-    """Texts, numbers and booleans look the same in both."""
+    """Write a value as TOML: texts, numbers, booleans and lists look as in JSON."""
     return json.dumps(value)
 
 
 def _native(program: str, path: str | None) -> str:
-    """What npm puts on PATH starts the program proper as its child, and costs a process of node."""
+    """Return the program itself: what npm puts on PATH starts it as a child of a process of node."""
     found = shutil.which(program, path=path)
     if found is None:
         return program

@@ -1,4 +1,4 @@
-"""One conversation with the CLI, in the protocol of its own SDKs (github.com/github/copilot-sdk)."""
+"""A session with the CLI, in the protocol of its own SDKs (github.com/github/copilot-sdk)."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from culture.agent.backends.jsonrpc import (
 )
 from culture.agent.backends.jsonrpc_runner import Tell
 from culture.agent.backends.program import Program
-from culture.agent.contract import ContextChanged, Result, SessionSpec, Tool
+from culture.agent.contract import ContextChanged, Effort, Result, SessionSpec, Tool
 from culture.errors import CultureError, UnavailableError
 
 PROTOCOL: Final = 3
@@ -28,7 +28,7 @@ CANCEL_S: Final = 10.0
 
 
 class CopilotSession:
-    """`tell` gets what the agent does; `settings` are those of the specification."""
+    """One session. `settings` are those of `make_settings`; `tell` receives what the agent does."""
 
     def __init__(self, program: Program, spec: SessionSpec, settings: dict[str, Any], tell: Tell) -> None:
         self._rpc = JsonRpcConnection(program.reader, program.writer, self._noticed, self._asked, Headers())
@@ -58,7 +58,7 @@ class CopilotSession:
         if not (resume and await self._go_on(resume)):
             await self._begin()
 
-    async def prompt(self, text: str) -> Result:
+    async def prompt(self, text: str, effort: Effort | None) -> Result:
         began = time.monotonic()
         self._turn = events.CopilotTurn()
         self._is_idle.clear()
@@ -113,8 +113,8 @@ class CopilotSession:
         if method != "session.event" or params.get("sessionId") != self.id:
             return
         kind, data = str(params["event"].get("type")), params["event"].get("data") or {}
-        if (told := self._turn.add(kind, data)) is not None:
-            await self._tell(told)
+        for message in self._turn.add(kind, data):
+            await self._tell(message)
         match kind:
             case "session.usage_info":
                 self._context = events.context_of(data)
@@ -136,7 +136,7 @@ class CopilotSession:
             await self._tell(turn.result(0, self._context, asked=False))
 
     def _answer(self, answer: Coroutine[Any, Any, None]) -> None:
-        """Beside what is read: it may take a person's time."""
+        """Answer the CLI while reading goes on: a person may take days to decide."""
         assert self._answers is not None
         self._answers.create_task(answer)
 
@@ -160,7 +160,7 @@ class CopilotSession:
         await self._request(method, {"requestId": data["requestId"], "result": result})
 
     async def _request(self, method: str, params: Params | None = None) -> None:
-        """Whether it still mattered is told by what follows."""
+        """Send a request whose failure does not matter: later events say what came of it."""
         with contextlib.suppress(RpcError, DisconnectedError):
             await self._rpc.request(method, {"sessionId": self.id, **(params or {})})
 

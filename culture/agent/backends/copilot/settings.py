@@ -1,4 +1,4 @@
-"""A session's specification, as the CLI takes it when a session is created or goes on."""
+"""Convert the settings of a session to those with which the CLI creates or resumes one."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,8 +16,8 @@ _PROVIDER: Final = {
 _SHELL: Final = "bash"
 
 
-def make_settings(spec: SessionSpec, env: Mapping[str, str]) -> dict[str, Any]:
-    """`env` is the environment of the CLI."""
+def make_settings(spec: SessionSpec, env: Mapping[str, str], *, toolless: bool = False) -> dict[str, Any]:
+    """Return the settings of a session; `env` is the environment of the CLI. A toolless one only answers."""
     settings: dict[str, Any] = {
         "workingDirectory": str(spec.directory),
         "systemMessage": {"mode": "append", "content": spec.briefing},
@@ -35,14 +35,14 @@ def make_settings(spec: SessionSpec, env: Mapping[str, str]) -> dict[str, Any]:
     if provider := {key: env[name] for name, key in _PROVIDER.items() if env.get(name)}:
         settings["provider"] = {"type": "openai", **provider}
     if spec.judge is not None:
-        settings |= _locked(spec)
+        # Files in the directory could bring tools, and hooks that run programs of their own.
+        settings |= {"enableConfigDiscovery": False, "enableFileHooks": False}
+        if spec.is_locked:
+            settings["availableTools"] = [_SHELL, *(tool.name for tool in spec.tools)]
+    if toolless:
+        settings |= {
+            "availableTools": [],
+            "systemMessage": {"mode": "replace", "content": spec.briefing},
+            "skipCustomInstructions": True,
+        }
     return settings
-
-
-def _locked(spec: SessionSpec) -> dict[str, Any]:
-    """What lies in the directory could bring tools, and hooks that run programs of their own."""
-    return {
-        "availableTools": [_SHELL, *(tool.name for tool in spec.tools)],
-        "enableConfigDiscovery": False,
-        "enableFileHooks": False,
-    }
