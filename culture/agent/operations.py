@@ -75,7 +75,7 @@ class AgentOperations:
         self._backend_name = config.agent
         self._context_requests = reports.context_requests
         self._cancelling = Cancelling(config.nick, file, turns, turn_loop, notices.alert, time.time)
-        receipts = Receipts(client, file.queue.find, lambda: bool(questions.targets()))
+        receipts = Receipts(client, file.queue.find)
         self.state = StateReporter(
             turns,
             backend,

@@ -85,21 +85,17 @@ async def test_nobody_is_shown_as_typing_while_the_agent_waits_for_an_answer(mon
         def send_tags(self, target: str, tags: Mapping[str, str]) -> None:
             self.sent += [f"{target} {name}={value}" for name, value in tags.items()]
 
-    asked_for = 0
-
-    def is_waiting() -> bool:
-        nonlocal asked_for
-        asked_for += 1
-        return asked_for <= 3
-
     monkeypatch.setattr(receipts, "TYPING_INTERVAL_S", 0.01)
     question = QueuedMessage("unnamed-1", "mention", "spark-ori", "#general", "one", 0)
     entry = QueueEntry(1, QueueState.INJECTED, question, 0, "3f2a", 1, "")
-    shown = receipts.Receipts(Wire(), lambda number: entry, is_waiting)
-    shown.changed(Turn("3f2a", (entry,), 0.0))
+    shown = receipts.Receipts(Wire(), lambda number: entry)
+    turn = Turn("3f2a", (entry,), 0.0, waits=1)
+    shown.changed(turn)
     running = asyncio.create_task(shown.run())
-    await eventually(lambda: asked_for == 3, 20)
+    due = shown._next_typing_s
+    await eventually(lambda: shown._next_typing_s > due, 20)
     assert Wire.sent == []
+    turn.waits = 0
     await eventually(lambda: Wire.sent, 20)
     running.cancel()
     assert set(Wire.sent) == {"#general +typing=active"}

@@ -1,5 +1,6 @@
 """The state of an agent follows from facts, and is shown where people look."""
 
+import asyncio
 import json
 from typing import ClassVar
 
@@ -21,8 +22,7 @@ TURN = Fact("turn 3f2a for spark-ori in #ops", 200.0)
         (Facts(IDLE), AgentState.IDLE, 100.0),
         (Facts(IDLE, turn=TURN), AgentState.WORKING, 200.0),
         (Facts(IDLE, turn=TURN, question=Fact("asked #ops", 250.0)), AgentState.WAITING_FOR_ANSWER, 250.0),
-        # Without a turn nobody waits for the answer.
-        (Facts(IDLE, question=Fact("asked #ops", 250.0)), AgentState.IDLE, 100.0),
+        (Facts(IDLE, question=Fact("asked #ops", 250.0)), AgentState.WAITING_FOR_ANSWER, 250.0),
         (Facts(IDLE, turn=TURN, stalled=Fact("no activity", 210.0)), AgentState.HUNG, 210.0),
         # A pause lets the running turn end.
         (Facts(IDLE, turn=TURN, paused=Fact("for the night", 300.0)), AgentState.WORKING, 200.0),
@@ -112,6 +112,23 @@ async def test_the_state_of_an_agent_follows_what_it_does(ori, make_agent, event
         assert idle["since"] >= working["since"]
         gate.reason = HeldBack(HoldKind.HALT, "halted by spark-ori")
         assert state_of(agent)["state"] == "halted"
+
+
+async def test_an_agent_waits_for_an_answer_from_question_to_answer(ircd, agent, eventually):
+    async with connected(ircd.port, "spark-ori", "#general") as ori:
+        ori.send("PRIVMSG #general :@spark-claude one")
+        await eventually(lambda: agent.prompts, 20)
+        question = {"type": "irc_ask", "channel": "#general", "question": "Which disk?", "timeout": 600}
+        asking = asyncio.create_task(agent.daemon.handle(question))
+        await ori.until("Which disk?")
+        waiting = state_of(agent)
+        assert (waiting["state"], waiting["why"]) == ("waiting for an answer", "asked in #general")
+
+        asking.cancel()
+        await eventually(lambda: state_of(agent)["state"] == "working", 20)
+        # The question stays open when the turn has ended, and somebody is needed.
+        await agent.runner.ends_turn()
+        assert state_of(agent)["state"] == "waiting for an answer"
 
 
 async def test_a_pause_keeps_its_beginning_across_a_restart(make_agent, eventually):

@@ -213,3 +213,23 @@ async def test_people_are_told_what_happens_to_an_agent(make_agent, ori, receive
     assert messages[0] == '[QUESTION] spark-claude needs input: "Delete 47 files?"'
     assert messages[2] == '[COMPLETE] spark-claude finished task "spark-claude: tidy up"'
     assert messages[3].startswith("[ERROR] spark-claude crashed: ")
+
+
+async def test_a_crash_of_an_idle_backend_is_told_once(make_agent, ori, receiver, eventually):
+    agent = make_agent("spark-claude", webhooks=WebhooksConfig(url=receiver.url))
+    ori.send("JOIN #alerts")
+    async with agent.running():
+        await eventually(lambda: agent.is_present() and "#alerts" in agent.channels, 20)
+        await agent.runner.dies(1)
+        told = await ori.until("NOTICE #alerts")
+        await eventually(lambda: len(agent.runners) == 2 and agent.runner.is_up, 20)
+        # Whatever else was told of it came before the end of another turn.
+        ori.send("PRIVMSG #general :spark-claude: tidy up")
+        await eventually(lambda: agent.prompts, 20)
+        await agent.runner.ends_turn()
+        await eventually(lambda: "agent_complete" in str(receiver.bodies), 20)
+
+    assert ":[ERROR] spark-claude crashed: claude ended with status 1" in told
+    events = [json.loads(body)["event"] for body in receiver.bodies]
+    assert sorted(events) == ["agent_complete", "agent_error"]
+    assert sum("NOTICE #alerts" in line and "crashed" in line for line in ori.seen) == 1

@@ -8,7 +8,7 @@ from culture.config.trust import TrustConfig
 from culture.names import is_channel
 from culture.protocol.plain_text import neutral
 from culture.store.agent.questions import QuestionKind, Standing, StoredQuestion
-from culture.store.agent.queue import QueuedMessage
+from culture.store.agent.queue import ANSWER, QueuedMessage
 
 _PERMISSIONS: Final = {
     "yes": "It is allowed once, exactly as you asked. Do it now.",
@@ -40,4 +40,4 @@ def _message(question: StoredQuestion, by: str, text: str, now_ms: int) -> Queue
     place = question.place
     channel, sender = (place, neutral(by)) if is_channel(place) else (None, place)
     by_agent = question.authority != Standing.PERSON
-    return QueuedMessage(f"answer:{question.id}", ANSWER_CONCERN, sender, channel, text, now_ms, by_agent)
+    return QueuedMessage(f"{ANSWER}{question.id}", ANSWER_CONCERN, sender, channel, text, now_ms, by_agent)

@@ -37,16 +37,12 @@ class TagSender(Protocol):
 class Receipts:
     """Reacts to the messages of people when they are taken up and when they are done, and shows typing.
 
-    `find` returns a message of the queue by its number, `is_waiting` whether the running turn waits for an
-    answer: then nobody is shown as typing.
+    `find` returns a message of the queue by its number.
     """
 
-    def __init__(
-        self, sender: TagSender, find: Callable[[int], QueueEntry | None], is_waiting: Callable[[], bool]
-    ) -> None:
+    def __init__(self, sender: TagSender, find: Callable[[int], QueueEntry | None]) -> None:
         self._sender = sender
         self._find = find
-        self._is_waiting = is_waiting
         self._turn: Turn | None = None
         # Where typing is shown for the running turn; empty if nowhere.
         self._typing_in = ""
@@ -77,7 +73,8 @@ class Receipts:
                 continue
             if self._typing_in and loop.time() >= self._next_typing_s:
                 self._next_typing_s = loop.time() + TYPING_INTERVAL_S
-                if not self._is_waiting():
+                # Nobody types while the turn waits for an answer.
+                if self._turn is not None and not self._turn.waits:
                     self._sender.send_tags(self._typing_in, {"+typing": "active"})
             self._woken.clear()
             try:

@@ -50,7 +50,7 @@ class Facts:
     turn: Fact | None = None
     # The running turn has shown no activity for longer than it may.
     stalled: Fact | None = None
-    # The running turn waits for the answer to a question.
+    # The running turn waits for the answer to a question or, without a turn, a question is open.
     question: Fact | None = None
     paused: Fact | None = None
     # The gate lets no turn begin.
@@ -108,6 +108,8 @@ def situation_of(facts: Facts) -> Situation:
         return _in(AgentState.DEAD, facts.backend_down)
     if facts.held_back is not None and held is not None:
         return _in(held, facts.held_back)
+    if facts.question is not None:
+        return _in(AgentState.WAITING_FOR_ANSWER, facts.question)
     return _in(AgentState.IDLE, facts.idle)
 
 

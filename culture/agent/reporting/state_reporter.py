@@ -30,8 +30,8 @@ class BackendFacts(Protocol):
 class StateReporter:
     """Computes the state of an agent when asked, and publishes it when something has changed.
 
-    `held_back` returns why the turn loop began no turn when it last tried. `asked` returns from whom the
-    running turn waits for an answer, `absence` why the agent is not on IRC.
+    `held_back` returns why the turn loop began no turn when it last tried. `asked` returns where the open
+    questions of the agent were asked, `absence` why the agent is not on IRC.
     """
 
     def __init__(
@@ -106,14 +106,15 @@ class StateReporter:
 
     def _facts(self) -> Facts:
         turn = self._turns.current
-        asked = self._asked()
+        # A turn may go on while an older question is open.
+        asked = self._asked() if turn is None or turn.waits else []
         held_back = self._gate.closed() or self._held_back()
         paused = self._backend.paused_because
         return Facts(
             idle=Fact(self._absence(), self._first_known_s("idle")),
             turn=Fact(_describe(turn, paused), self._wall_s(turn.began_s)) if turn is not None else None,
             stalled=self._stalled(turn) if turn is not None else None,
-            question=self._fact("question", f"asked {', '.join(asked)}" if asked else ""),
+            question=self._fact("question", _describe_questions(asked, turn)),
             paused=Fact(paused, self._backend.paused_since_s) if paused else None,
             held_back=self._fact("held back", held_back.why if held_back else ""),
             held_back_kind=held_back.kind if held_back else None,
@@ -138,6 +139,12 @@ class StateReporter:
 
     def _wall_s(self, monotonic_s: float) -> float:
         return self._wall_clock() - (self._clock() - monotonic_s)
+
+
+def _describe_questions(places: Sequence[str], turn: Turn | None) -> str:
+    if turn is not None and turn.waits and not places:
+        return f"turn {turn.id} asked a question"
+    return f"asked in {', '.join(dict.fromkeys(places))}" if places else ""
 
 
 def _describe(turn: Turn, paused: str) -> str:

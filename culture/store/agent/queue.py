@@ -7,8 +7,10 @@ from typing import Final, NamedTuple
 
 from culture.names import fold
 
-# The id that the agent gives to a message begins so if the server gave it none.
+# The id that the daemon gives to a message begins so if the server gave it none.
 UNNAMED: Final = "unnamed-"
+# So does the id of a message by which the daemon delivers the answer to a question.
+ANSWER: Final = "answer:"
 # The most messages of one conversation in one turn.
 MOST_AT_ONCE: Final = 50
 
@@ -45,7 +47,7 @@ class QueuedMessage(NamedTuple):
     @property
     def has_server_msgid(self) -> bool:
         """Return whether the server gave the message its id, so that others know it by that id."""
-        return not self.msgid.startswith(UNNAMED)
+        return not self.msgid.startswith((UNNAMED, ANSWER))
 
     @property
     def conversation(self) -> str:
