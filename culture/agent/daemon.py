@@ -17,7 +17,6 @@ from culture.agent.inbox.attention import attention_of
 from culture.agent.inbox.buffers import Buffers
 from culture.agent.inbox.inbox import Inbox
 from culture.agent.inbox.saved_location import SavedLocation
-from culture.agent.ledger.account import SideSession
 from culture.agent.ledger.cost_control import CostControl, CostSettings
 from culture.agent.ledger.settings import unlimited
 from culture.agent.operations import AgentOperations
@@ -122,6 +121,8 @@ class AgentDaemon:
             self._journal,
             on_alert=self._notices.alert,
             wake=lambda: self._turn_loop.wake(),
+            interrupt=lambda interruption: self._turn_loop.interrupt(interruption),
+            restart_backend=lambda: self._backend.restart(fresh=False),
             ask_to_raise=ask_to_raise(lambda: self._questions),
         )
         gates = Gates(gate or OpenGate(), self.costs.gate)
@@ -386,11 +387,6 @@ class AgentDaemon:
         if self._is_started:
             self._on_status(self.operations.status())
             self.operations.state.changed()
-
-    def supervisor_session(self) -> contextlib.AbstractContextManager[SideSession]:
-        """Reserve money for one call of the supervisor's judge, on behalf of the running turn's task."""
-        turn = self._turns.current
-        return self.costs.account.side_session("supervisor", turn.task if turn else "")
 
     # Requests of the irc skill and of culturectl
 

@@ -114,7 +114,7 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         login=login_identity(agent, _secret(agent.key_credential, agent), os.environ),
         is_rehearsing=REHEARSING in os.environ,
     )
-    supervisor = _supervisor(config, agent, spec, lambda: daemon.supervisor_session())
+    supervisor = _supervisor(config, agent, spec, lambda: daemon.costs.account.side_session("supervisor"))
     daemon = AgentDaemon(
         agent,
         config.server.address,
@@ -123,6 +123,7 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
                 spec,
                 resume=session,
                 tools=make_tools(daemon.handle, daemon.whispers),
+                max_budget_usd=daemon.costs.rest_usd(),
                 judge=daemon.judge if agent.permission_mode == "ask" else spec.judge,
             )
         ),

@@ -202,6 +202,10 @@ def test_a_screen_has_a_line_for_each_thing():
         "server": "127.0.0.1:6667", "channels": [], "queue": {"queued": 0, "answered": 2}, "turn": None,
         "asks": ["#ops", "spark-ori"], "session": "", "running": False, "directory": "/srv",
         "context": None, "today": spent, "total": {**spent, "turns": 3}, "last_error": "over\x1b[2Jloaded\n",
+        "budgets": [
+            {"scope": "agent", "name": "spark-claude", "limit_usd": 5.0, "spent_usd": 0.02, "held_usd": 1.0},
+            {"scope": "host", "name": "spark", "limit_usd": 9.0, "spent_usd": 3.5, "held_usd": 0.0},
+        ],
     }  # fmt: skip
 
     assert describe(screen) == [
@@ -218,5 +222,7 @@ def test_a_screen_has_a_line_for_each_thing():
         "   context: not told",
         "     today: 0.0200 USD, 1 turn, 900 tokens in, 800 of them cached, 40 out",
         "  in total: 0.0200 USD, 3 turns, 900 tokens in, 800 of them cached, 40 out",
+        "    budget: 0.02 of 5.00 USD of spark-claude today, 1.00 USD reserved",
+        "    budget: 3.50 of 9.00 USD of all agents of spark today",
         "last error: over [2Jloaded",
     ]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from culture.agent.contract import RateLimit, Result, Usage, UsageReport
+from culture.agent.contract import Result, Usage, UsageReport
 from culture.agent.ledger.port import Ledger
 from culture.agent.ledger.prices import PriceList
 from culture.errors import CultureError, TemporaryError
@@ -52,6 +52,7 @@ class Terms:
 @dataclass(slots=True)
 class _RunningTurn:
     hold_id: str
+    task: str
     reserved: int
     use: Use = field(default_factory=Use)
     # The most expensive step between two reports so far: the next one may cost as much.
@@ -123,7 +124,7 @@ class Account:
             answer = Answer()
         self._tell(answer.news)
         if answer.is_granted:
-            self._turn = _RunningTurn(hold.id, hold.amount)
+            self._turn = _RunningTurn(hold.id, task, hold.amount)
         return answer
 
     def check(self) -> Answer:
@@ -199,9 +200,11 @@ class Account:
     ) -> Iterator[SideSession]:
         """Reserve money for one model session and settle it at the end of the block.
 
-        `backend` and `model` are given where they differ from the agent's. Raises TemporaryError without a
+        The task is that of the running turn if none is given. `backend` and `model` are given where they
+        differ from the agent's. Raises TemporaryError without a
         model call if a budget does not cover it or the quota is used up.
         """
+        task = task or (self._turn.task if self._turn is not None else "")
         hold = self._hold(kind, self._terms.aside, task, self._spender_of(backend, model))
         answer = self._ledger.reserve(hold)
         self._tell(answer.news)
@@ -222,14 +225,8 @@ class Account:
         """Add to a budget for today; the same id counts once."""
         self._ledger.raise_budget(raise_id, Limit(scope, name, micro_usd(amount_usd)), by)
 
-    def rate_limited(self, limit: RateLimit) -> bool:
-        """Stop all agents with this login until the reset; return whether this agent is the first to know.
-
-        A refusal without a reset time is retried with a back-off instead.
-        """
-        if not limit.is_exhausted or limit.resets_at_s is None or not self.spender.login:
-            return False
-        quota = Quota(self.spender.login, limit.window, int(limit.resets_at_s * 1000))
+    def open_quota(self, quota: Quota) -> bool:
+        """Stop all agents with this login until the reset; return whether this agent is the first to know."""
         try:
             return self._ledger.open_quota(quota, self.spender.agent)
         except CultureError as error:

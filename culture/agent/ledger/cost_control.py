@@ -1,10 +1,11 @@
 """Control what an agent costs: reserve, settle, stop a turn that costs too much, and tell people."""
 
+import asyncio
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from culture.agent.contract import Assistant, Message, RateLimit, Result, UsageReport
 from culture.agent.ledger.account import Account, Terms
@@ -15,11 +16,15 @@ from culture.agent.reporting.alerts import Alert, AlertKind, OnAlert
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.sender_alerts import alert_senders
 from culture.agent.turns.gate import HeldBack
+from culture.agent.turns.interruption import Fate, Interruption
 from culture.errors import CultureError
 from culture.names import Folded, fold
 from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import QueueEntry
 from culture.store.ledger.records import BudgetState, News, Quota, Scope, Spender, Told, Use, usd
+
+# Backends refuse a limit of 0.
+LEAST_USD: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ class CostControl:
         *,
         on_alert: OnAlert,
         wake: Callable[[], None],
+        interrupt: Callable[[Interruption], object],
+        restart_backend: Callable[[], Coroutine[Any, Any, None]],
         ask_to_raise: AskToRaise | None = None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
@@ -60,6 +67,8 @@ class CostControl:
         self._journal = journal
         self._on_alert = on_alert
         self._wake = wake
+        self._interrupt = interrupt
+        self._restart_backend = restart_backend
         self._ask_to_raise = ask_to_raise
         self.account = Account(
             settings.ledger,
@@ -77,6 +86,9 @@ class CostControl:
             recheck_s=settings.recheck_s,
             jitter_s=settings.jitter_s,
         )
+        self._restarting: asyncio.Task[None] | None = None
+        # The quota that the running turn was refused for.
+        self._quota: Quota | None = None
         # The conversations that were told that their messages wait, until the next turn.
         self._told: set[Folded] = set()
 
@@ -97,7 +109,8 @@ class CostControl:
             case Assistant(model=model, parent=""):
                 self.account.model_seen(model)
             case UsageReport():
-                self.account.usage_reported(message)
+                if why := self.account.usage_reported(message):
+                    self._interrupt(Interruption(why, Fate.GIVEN_UP))
             case RateLimit():
                 self._rate_limited(message)
             case _:
@@ -105,10 +118,22 @@ class CostControl:
 
     def end_turn(self, result: Result, turn: str) -> Use:
         """Settle the turn that ended and return what it used."""
-        self._told.clear()
         if not result.asked:
             return self.account.book_unasked(result)
+        self._told.clear()
+        quota, self._quota = self._quota, None
+        if result.failed and quota is not None:
+            # The messages are kept, and the turn is repeated after the reset.
+            self._interrupt(Interruption(quota_text(quota), Fate.REPEATED))
+        elif result.is_over_budget:
+            self._interrupt(Interruption("the backend reached the limit it was started with", Fate.REPEATED))
+            self._restarting = asyncio.get_running_loop().create_task(self._restart_backend())
         return self.account.end_turn(result, turn)
+
+    def rest_usd(self) -> float | None:
+        """Return what a backend that starts now may spend until it is started again; None: no limit."""
+        rests = [each.limit - each.spent - each.held for each in self.account.budgets()]
+        return max(usd(min(rests)), LEAST_USD) if rests else None
 
     def raise_budget(self, scope: Scope, name: str, by: str, raise_id: str = "") -> None:
         """Add `raise_usd` to a budget for today and let turns begin; the same id counts once."""
@@ -137,12 +162,13 @@ class CostControl:
         alert_senders(self._on_alert, AlertKind.HELD_BACK, f"{held.why}; your message is kept", news)
 
     def _rate_limited(self, limit: RateLimit) -> None:
-        if self.account.rate_limited(limit) and limit.resets_at_s is not None:
-            quota = Quota(self.account.spender.login, limit.window, int(limit.resets_at_s * 1000))
-            text = (
-                f"{quota_text(quota)}; every agent of this host with this login waits and resumes by itself"
-            )
-            self._on_alert(Alert(AlertKind.QUOTA, text))
+        if not limit.is_exhausted or limit.resets_at_s is None:
+            # A refusal without a reset time is retried with a back-off.
+            return
+        self._quota = Quota(self.account.spender.login, limit.window, int(limit.resets_at_s * 1000))
+        if self.account.open_quota(self._quota):
+            waits = "every agent of this host with this login waits and resumes by itself"
+            self._on_alert(Alert(AlertKind.QUOTA, f"{quota_text(self._quota)}; {waits}"))
 
     def _tell(self, news: News) -> None:
         budget = news.budget

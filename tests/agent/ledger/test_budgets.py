@@ -4,7 +4,7 @@ import asyncio
 
 from support.irc import Plain
 
-from culture.agent.contract import Usage, UsageReport
+from culture.agent.contract import Result, Usage, UsageReport
 from culture.config.webhooks import WebhooksConfig
 from culture.store.ledger.records import Hold, Spender, Use, micro_usd
 
@@ -123,6 +123,58 @@ async def test_two_agents_share_the_budget_of_their_host(make_agent, make_costs,
         # It waits no longer than the turn of the other takes.
         await claude.runner.ends_turn()
         await eventually(lambda: second.prompts, 30)
+
+
+async def test_a_turn_that_passes_the_rest_of_the_budget_is_interrupted(
+    make_agent, make_costs, ledger, ori: Plain, eventually
+):
+    agent = make_agent("spark-claude", costs=make_costs(agent_usd_per_day=2))
+    async with agent.running():
+        await eventually(agent.is_present)
+        ori.send("PRIVMSG #general :@spark-claude hello")
+        await eventually(lambda: agent.prompts)
+        # One more step like this goes beyond the reservation of 1 USD, and the budget covers more.
+        await agent.runner.on_message(UsageReport(Usage(700, 0, 30), 0.6))
+        [budget] = agent.daemon.operations.status_screen()["budgets"]
+        assert (budget["held_usd"], agent.runner.interrupts) == (2, 0)
+
+        await agent.runner.on_message(UsageReport(Usage(1700, 0, 60), 1.5))
+
+        told = await ori.until("the budget is spent")
+        await eventually(lambda: agent.states() == ["expired"])
+        assert agent.runner.interrupts == 1
+        assert "failed: the budget is spent: 0.00 of 2.00 USD of spark-claude" in told
+
+
+async def test_a_turn_within_its_reservation_goes_on(make_agent, make_costs, ori: Plain, eventually):
+    agent = make_agent("spark-claude", costs=make_costs(agent_usd_per_day=1))
+    async with agent.running():
+        await eventually(agent.is_present)
+        ori.send("PRIVMSG #general :@spark-claude hello")
+        await eventually(lambda: agent.prompts)
+        for cost in (0.1, 0.3, 0.5, 0.7):
+            await agent.runner.on_message(UsageReport(Usage(700, 0, 30), cost))
+        await agent.runner.ends_turn()
+        await eventually(lambda: agent.states() == ["silent"])
+        assert agent.runner.interrupts == 0
+
+
+async def test_a_backend_that_reached_its_own_limit_is_started_with_a_new_one(
+    make_agent, make_costs, ori: Plain, eventually
+):
+    agent = make_agent("spark-claude", costs=make_costs(agent_usd_per_day=5))
+    async with agent.running():
+        await eventually(agent.is_present)
+        assert agent.daemon.costs.rest_usd() == 5
+        ori.send("PRIVMSG #general :@spark-claude hello")
+        await eventually(lambda: agent.prompts)
+
+        agent.runner.owed = 0
+        await agent.runner.on_message(Result("over its limit", cost_usd=2.0, is_over_budget=True))
+
+        await eventually(lambda: len(agent.runners) == 2 and len(agent.prompts) == 2, 30)
+        assert agent.prompts[1].startswith("[IRC again]")
+        assert agent.daemon.costs.rest_usd() == 2
 
 
 async def test_a_turn_that_dies_with_its_process_counts_as_its_reservation(

@@ -40,6 +40,8 @@ async def test_agents_with_one_login_wait_for_the_reset_and_resume(
         await eventually(lambda: len(claude.prompts) == 2, 30)
         assert "one" in claude.prompts[1]
     assert len([line for line in ori.seen if "[QUOTA]" in line]) == 1
+    # The turn that was refused is no error: it is repeated.
+    assert [line for line in ori.seen if "[ERROR]" in line] == []
 
 
 async def test_a_refusal_without_a_reset_stops_nobody_else(make_agent, make_costs, ori: Plain, eventually):

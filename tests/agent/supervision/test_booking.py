@@ -14,7 +14,7 @@ from culture.errors import TemporaryError
 
 async def test_a_call_is_booked_with_its_tokens(agent: Any):
     judge = ScriptedJudge()
-    booked = BookedModel(lambda: judge, agent.daemon.supervisor_session)
+    booked = BookedModel(lambda: judge, lambda: agent.daemon.costs.account.side_session("supervisor"))
     before, _ = agent.daemon.costs.account.spent()
 
     answer = await booked.complete("system", "prompt")

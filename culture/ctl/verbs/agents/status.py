@@ -92,6 +92,8 @@ def _rows(screen: Screen) -> Iterator[tuple[str, str]]:
     yield "context", "not told" if screen["context"] is None else f"{screen['context']:.0%} full"
     yield "today", _spent(screen["today"])
     yield "in total", _spent(screen["total"])
+    for budget in screen["budgets"]:
+        yield "budget", _budget(budget)
     yield "last error", screen["last_error"] or "none"
 
 
@@ -106,6 +108,12 @@ def _asked(target: str) -> str:
 
 def _turn(turn: dict[str, Any] | None) -> str:
     return f"{turn['id']} for {turn['for']} {turn['where']}, {turn['seconds']} s" if turn else "none"
+
+
+def _budget(budget: dict[str, Any]) -> str:
+    whose = budget["name"] if budget["scope"] == "agent" else f"all agents of {budget['name']}"
+    held = f", {budget['held_usd']:.2f} USD reserved" if budget["held_usd"] else ""
+    return f"{budget['spent_usd']:.2f} of {budget['limit_usd']:.2f} USD of {whose} today{held}"
 
 
 def _spent(spent: dict[str, Any]) -> str:
