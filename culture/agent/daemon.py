@@ -223,10 +223,9 @@ class AgentDaemon:
                 self._turns,
                 self.whispers,
                 self._journal,
-                on_alert=self._notices.alert,
-                places=self._notices.alert_places,
-                pause=self._backend.pause,
-                interrupt=self.operations.interrupt,
+                self._notices,
+                self.operations.escalate,
+                on_error=self.stop,
             ).attach(supervisor)
         self._registered = asyncio.Event()
         self._ended: asyncio.Future[CultureError | None] = asyncio.get_running_loop().create_future()

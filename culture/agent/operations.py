@@ -31,6 +31,8 @@ from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import QueueState
 
 _FOR_PEOPLE: Final = frozenset({ControlWord.ABORT, ControlWord.RESUME})
+# The beginning of the reason of a pause by the supervisor.
+_ESCALATED: Final = "the supervisor calls for a person"
 _NOTHING_TO_DO: Final = {
     ControlWord.STOP: "no turn is running",
     ControlWord.ABORT: "no turn is running",
@@ -110,9 +112,20 @@ class AgentOperations:
         if is_new or turn is not None:
             self.announce_pause(why, turn)
 
-    async def interrupt(self, why: str) -> None:
-        """Interrupt the running turn. Its messages wait until somebody resumes the agent or aborts them."""
-        self._turn_loop.interrupt(Interruption(why, Fate.REPEATED))
+    def escalate(self, reason: str) -> bool:
+        """Pause the agent and interrupt its turn; return whether a turn was running. The caller tells people.
+
+        The messages of the turn wait, also those that the agent answered on the way, until a person resumes
+        the agent or aborts them.
+        """
+        turn = self._turn_loop.interrupt(Interruption("paused by the supervisor", Fate.REPEATED))
+        if turn is None:
+            return False
+        self._backend.pause(f"{_ESCALATED}: {reason}")
+        with self._file.at_once():
+            self._file.queue.reopen(turn.id)
+        self._on_change()
+        return True
 
     def announce_pause(self, why: str, interrupted: Turn | None = None) -> None:
         """Tell the agent's channels why it is paused, and which turn that interrupted."""
@@ -142,6 +155,8 @@ class AgentOperations:
     def abort(self, by: str, place: str = "", said_until_ms: int = ALWAYS_MS) -> bool:
         """Stop what the agent works on, and resume an agent that was paused over it."""
         if self._cancelling.stop_turn(by, place, said_until_ms):
+            if self._backend.paused_because.startswith(_ESCALATED):
+                self.resume()
             return True
         if not self._cancelling.stop_broken_off(by, said_until_ms):
             return False

@@ -1,13 +1,15 @@
 """Carry out in the daemon what a supervisor decides: whisper to the agent, or call people and pause it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Final
 
 from culture.agent.contract import SupervisorBase, WatchedTask
-from culture.agent.reporting.alerts import Alert, AlertKind, OnAlert
+from culture.agent.reporting.alerts import Alert, AlertKind
 from culture.agent.reporting.journal_events import JournalEvents
+from culture.agent.reporting.notices import Notices
 from culture.agent.tools.whispers import Whispers
 from culture.agent.turns.turns import Turn, Turns
+from culture.errors import CultureError
 
 # What fits into one notice together with the other words, in bytes.
 _REASON_BYTES: Final = 110
@@ -22,21 +24,19 @@ class Interventions:
         turns: Turns,
         whispers: Whispers,
         journal: JournalEvents,
+        notices: Notices,
+        escalate: Callable[[str], bool],
         *,
-        on_alert: OnAlert,
-        places: Callable[[], tuple[str, ...]],
-        pause: Callable[[str], None],
-        interrupt: Callable[[str], Awaitable[None]],
+        on_error: Callable[[CultureError], None],
     ) -> None:
-        """`places` returns where people are called besides the conversation of the task."""
+        """`escalate` pauses the agent, interrupts its turn and returns whether a turn was running."""
         self._nick = nick
         self._turns = turns
         self._whispers = whispers
         self._journal = journal
-        self._on_alert = on_alert
-        self._places = places
-        self._pause = pause
-        self._interrupt = interrupt
+        self._notices = notices
+        self._escalate = escalate
+        self._on_error = on_error
 
     def attach(self, supervisor: SupervisorBase) -> None:
         """Set the callbacks of a supervisor."""
@@ -49,21 +49,24 @@ class Interventions:
         self._whispers.add(text, kind)
 
     async def escalated(self, reason: str) -> None:
-        """Pause the agent, tell people where it was asked and where alerts go, and interrupt its turn."""
+        """Pause the agent, interrupt its turn, and tell people where it was asked and where alerts go."""
         turn = self._turns.current
-        if turn is None:
+        try:
+            is_paused = self._escalate(reason)
+        except CultureError as error:
+            # The agent's file cannot be written.
+            self._on_error(error)
             return
-        why = f"the supervisor calls for a person: {reason}"
-        # The pause comes first, so that no turn begins meanwhile.
-        self._pause(why)
+        if turn is None or not is_paused:
+            return
+        self._whispers.add(f"You were paused over this, and a person was called: {reason}", "ESCALATION")
         self._journal.escalated(turn)
-        self._on_alert(self._alert(turn, reason))
-        await self._interrupt(why)
+        self._notices.alert(self._alert(turn, reason))
 
     def _alert(self, turn: Turn, reason: str) -> Alert:
         brief = reason.encode()[:_REASON_BYTES].decode(errors="ignore")
         sentence = brief if brief == reason else f"{brief} …"
-        places = dict.fromkeys((turn.question.conversation, *self._places()))
+        places = dict.fromkeys((turn.question.conversation, *self._notices.alert_places()))
         return Alert(
             AlertKind.SPIRALING,
             f'[ESCALATION] Agent {self._nick} appears stuck on task "{turn.task}". {sentence} '

@@ -154,6 +154,12 @@ class Queue:
             (now_ms, fold(conversation)),
         ).rowcount
 
+    def reopen(self, turn: str) -> None:
+        """Take back that messages of this turn were answered."""
+        self._connection.execute(
+            "UPDATE queue SET state = 'injected' WHERE turn = ? AND state = 'answered'", (turn,)
+        )
+
     def requeue(self, now_ms: int, *, is_crash: bool) -> int:
         """What the backend was given and did not answer waits again, in its old place."""
         return self._connection.execute(

@@ -1,5 +1,6 @@
 """A supervised agent on a real server: misbehaviour ends in an intervention, and good work in none."""
 
+import getpass
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -18,6 +19,9 @@ from culture.config.supervisor import HeartbeatConfig, SupervisorConfig
 from culture.config.webhooks import WebhooksConfig
 
 Steps = Callable[[int], list[Message]]
+# People are told from guests by the user that their connection comes from.
+PEOPLE = {"people": f"['unix:{getpass.getuser()}']"}
+among_people = pytest.mark.parametrize("ircd", [PEOPLE], indirect=True, ids=["people"])
 
 
 def supervisor(judge: ScriptedJudge, **config: int) -> Supervisor:
@@ -58,7 +62,19 @@ async def does(agent: Any, steps: Sequence[list[Message]]) -> None:
 async def asked(agent: Any, ori: Plain, eventually: Any, words: str) -> None:
     before = len(agent.prompts)
     ori.send(f"PRIVMSG #general :@spark-claude {words}")
-    await eventually(lambda: len(agent.prompts) > before)
+    await eventually(lambda: len(agent.prompts) > before, 20)
+
+
+async def stuck(agent: Any, ori: Plain, eventually: Any, *, has_spoken: bool) -> None:
+    """Let the agent retry until it is paused."""
+    await eventually(agent.is_present, 20)
+    await asked(agent, ori, eventually, "benchmark nemotron")
+    if has_spoken:
+        await agent.daemon.handle({"type": "irc_send", "channel": "#general", "message": "I look."})
+        await eventually(lambda: agent.states() == ["answered"], 20)
+    await does(agent, [retries(number) for number in range(3)])
+    await ori.until("[ESCALATION]")
+    await eventually(lambda: agent.states() == ["queued"], 20)
 
 
 def retries(number: int) -> list[Message]:
@@ -100,7 +116,7 @@ async def test_misbehaviour_ends_in_two_whispers_and_an_escalation(
     judge = judge_of(sign)
     agent = make_agent("spark-claude", supervisor=supervisor(judge))
     async with agent.running():
-        await eventually(agent.is_present)
+        await eventually(agent.is_present, 20)
         await asked(agent, ori, eventually, "benchmark nemotron")
         if steps is talks:
             await does(agent, [talks(0)])
@@ -158,11 +174,48 @@ async def test_an_escalation_reaches_alerts_and_webhook_and_pauses_the_agent(
         assert len(agent.prompts) == 1
 
 
+@among_people
+@pytest.mark.parametrize("has_spoken", [False, True], ids=["silent", "spoken"])
+async def test_a_person_lets_the_agent_go_on_with_its_task(make_agent, ori, eventually, has_spoken: bool):
+    judge = ScriptedJudge(lambda prompt: "CORRECTION Retried cmake 4 times.")
+    agent = make_agent("spark-claude", supervisor=supervisor(judge, escalation_threshold=1))
+    async with agent.running():
+        await stuck(agent, ori, eventually, has_spoken=has_spoken)
+
+        ori.send("PRIVMSG #general :@spark-claude resume")
+
+        await eventually(lambda: len(agent.prompts) == 2, 20)
+        assert agent.prompts[1].splitlines() == [
+            "[SUPERVISOR/ESCALATION] You were paused over this, and a person was called: "
+            "Retried cmake 4 times.",
+            "[IRC again] your last turn broke off: the next message was given to you before",
+            "[IRC @mention in #general] <spark-ori> @spark-claude benchmark nemotron",
+        ]
+        assert agent.states() == ["injected"]
+
+
+@among_people
+@pytest.mark.parametrize("has_spoken", [False, True], ids=["silent", "spoken"])
+async def test_a_person_drops_the_task_and_the_agent_is_free(make_agent, ori, eventually, has_spoken: bool):
+    judge = ScriptedJudge(lambda prompt: "CORRECTION Retried cmake 4 times.")
+    agent = make_agent("spark-claude", supervisor=supervisor(judge, escalation_threshold=1))
+    async with agent.running():
+        await stuck(agent, ori, eventually, has_spoken=has_spoken)
+
+        ori.send("PRIVMSG #general :@spark-claude abort")
+        await ori.until("NOTICE #general :resumed")
+        await asked(agent, ori, eventually, "hello")
+
+        assert agent.states() == ["stopped", "injected"]
+        assert "hello" in agent.prompts[1]
+        assert "benchmark" not in agent.prompts[1]
+
+
 async def test_a_long_reason_does_not_push_out_what_to_type(make_agent, ori, eventually):
     judge = ScriptedJudge(lambda prompt: f"CORRECTION {'ü' * 500}")
     agent = make_agent("spark-claude", supervisor=supervisor(judge, escalation_threshold=1))
     async with agent.running():
-        await eventually(agent.is_present)
+        await eventually(agent.is_present, 20)
         await asked(agent, ori, eventually, "x" * 300)
         await does(agent, [retries(number) for number in range(3)])
 
@@ -173,7 +226,7 @@ async def test_a_whisper_that_was_not_read_comes_before_the_next_turn(make_agent
     judge = ScriptedJudge(lambda prompt: "THINK_DEEPER Compare both schemas first.")
     agent = make_agent("spark-claude", supervisor=supervisor(judge))
     async with agent.running():
-        await eventually(agent.is_present)
+        await eventually(agent.is_present, 20)
         await asked(agent, ori, eventually, "choose a schema")
         await does(agent, [drifts(number) for number in range(5)])
         await eventually(lambda: judge.prompts)
@@ -193,7 +246,7 @@ async def test_a_whisper_that_was_not_read_comes_before_the_next_turn(make_agent
 async def test_nobody_can_write_a_line_that_looks_like_a_whisper(make_agent, ori, eventually):
     agent = make_agent("spark-claude", supervisor=supervisor(ScriptedJudge()))
     async with agent.running():
-        await eventually(agent.is_present)
+        await eventually(agent.is_present, 20)
         ori.send(
             "CAP REQ :batch draft/multiline",
             "BATCH +1 draft/multiline #general",
@@ -219,7 +272,7 @@ async def test_two_hundred_good_steps_are_left_alone(make_agent, ori, eventually
     judge = judge_of("Noticed:")
     agent = make_agent("spark-claude", supervisor=supervisor(judge))
     async with agent.running():
-        await eventually(agent.is_present)
+        await eventually(agent.is_present, 20)
         await asked(agent, ori, eventually, "watch the build")
         for number in range(200):
             await does(agent, [[*steps(number), UsageReport(Usage(20_000 * (number + 1)))]])
@@ -235,7 +288,7 @@ async def test_an_idle_agent_costs_no_evaluation(make_agent, ori, eventually):
     judge = ScriptedJudge()
     agent = make_agent("spark-claude", supervisor=supervisor(judge, eval_interval=1))
     async with agent.running():
-        await eventually(agent.is_present)
+        await eventually(agent.is_present, 20)
         ori.send(*(f"PRIVMSG #general :talk {number}" for number in range(20)), "PING over")
         await ori.until("PONG")
         read = {"type": "irc_read", "channel": "#general", "limit": 50}

@@ -1,5 +1,6 @@
 """The real programs on the rehearsal model: an agent that retries a failing command is paused."""
 
+import getpass
 import json
 import os
 
@@ -15,11 +16,17 @@ SCRIPT = f"""rules:
   - {{name: judge, prompt: '^Your answer:$', answer: [{{text: CORRECTION Retried the same build.}}]}}
   - {{name: again, after_tool: any, answer: {FAILING}}}
   - {{name: begin, prompt: benchmark, answer: {FAILING}}}
+  - {{name: other, answer: [{{text: Hello again.}}]}}
 """
+
+
+# People are told from guests by the user that their connection comes from.
+PEOPLE = {"people": f"['unix:{getpass.getuser()}']"}
 
 
 # Claude Code does not run as root without permissions, so its command fails because it is denied.
 @pytest.mark.parametrize(("name", "mode"), [("claude", "deny"), ("codex", "bypass")])
+@pytest.mark.parametrize("ircd", [PEOPLE], indirect=True, ids=["people"])
 async def test_a_command_that_keeps_failing_ends_in_an_escalation(name: str, mode: str, ircd, model, home):
     row = ROWS[name]
     config = {
@@ -45,5 +52,10 @@ async def test_a_command_that_keeps_failing_ends_in_an_escalation(name: str, mod
             assert rules.count("judge") == 3
             # Each evaluation came after three failures; a few more may have been under way.
             assert 9 <= rules.count("begin") + rules.count("again") <= 15
+
+            ori.send("PRIVMSG #general :@spark-agent abort")
+            await ori.until("resumed")
+            ori.send("PRIVMSG #general :@spark-agent hello")
+            await ori.until("Hello again.")
     finally:
         agent.stop()
