@@ -1,4 +1,4 @@
-"""How long to wait before the next try: 1, 2, 4 … 60 s, each a little different for everyone."""
+"""Compute the delays between connection attempts: 1, 2, 4 … 60 s, with jitter."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -10,7 +10,7 @@ JITTER: Final = 0.25
 
 
 def waits_s(random: Callable[[], float]) -> Iterator[float]:
-    """`random` gives numbers from 0 up to 1."""
+    """Yield the delays without end. `random` returns numbers from 0 up to 1."""
     wait_s = FIRST_S
     while True:
         yield wait_s * (1 - JITTER * random())

@@ -1,4 +1,4 @@
-"""Lines that a server sends as one (IRCv3 batch): held back until the last of them is there."""
+"""Collect the lines of an IRCv3 batch until the batch is complete."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,26 +18,32 @@ _MOST_LINES: Final = 20_000
 
 @dataclass(slots=True)
 class Batch:
+    """The lines of one complete batch."""
+
     opening: Line
     lines: list[Line] = field(default_factory=list)
 
     @property
     def type(self) -> str:
+        """Return the type of the batch, such as chathistory."""
         return self.opening.param(1)
 
     @property
     def target(self) -> str:
+        """Return the channel or nick that the batch is about; empty if it names none."""
         return self.opening.param(2)
 
 
 class Batches:
+    """The batches that the server has opened and not closed yet."""
+
     def __init__(self) -> None:
         self._open: dict[str, Batch] = {}
 
     def received(self, line: Line) -> Line | Batch | None:
-        """What is to be dealt with now: the line, what it completes, or nothing yet.
+        """Return the line or the batch that can be processed now, or None while a batch is incomplete.
 
-        A message of several lines comes out as one line, whose text has line ends in it.
+        A multiline message is returned as one line whose text contains line ends.
         """
         if line.command == "BATCH":
             return self._bound(line)

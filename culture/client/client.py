@@ -1,4 +1,4 @@
-"""One nick that stays on the network: connects, joins, comes back after every loss."""
+"""An IRC client that keeps one nick connected and reconnects after every loss."""
 
 import asyncio
 import random
@@ -28,6 +28,8 @@ OnLost = Callable[[TemporaryError, list[str]], Awaitable[list[str]]]
 
 
 class Sent(NamedTuple):
+    """What the server accepted: the lines of a message and their msgids."""
+
     # As readers see them who get one line at a time.
     lines: list[str]
     # Of the messages that they were sent as, where the server tells.
@@ -39,9 +41,9 @@ async def _give_up(error: TemporaryError, burst: list[str]) -> list[str]:
 
 
 class Client:
-    """Keeps one identity connected while `run` runs. `on_event` sees everything, in order.
+    """Keeps one identity connected while `run` runs. `on_event` receives every event, in order.
 
-    `on_down` is told why there is no connection and when the next try is.
+    `on_down` receives the reason why there is no connection and the seconds until the next attempt.
     """
 
     def __init__(
@@ -68,21 +70,25 @@ class Client:
 
     @property
     def nick(self) -> str:
+        """Return the current nick."""
         return self._connection.session.nick if self._connection else self._identity.nick
 
     @property
     def is_registered(self) -> bool:
+        """Return whether the server has welcomed the client."""
         return self._connection is not None and self._connection.session.is_registered
 
     @property
     def is_healthy(self) -> bool:
-        """False only if a connection is held to be good that has long been silent: then we are stuck."""
+        """Return False only if a connection counts as good although it was silent for too long."""
         return self._connection is None or self._connection.silent_s < self._patience.longest_silence_s
 
     def channels(self) -> list[str]:
+        """Return the channels that the client is in."""
         return self._connection.session.roster.names() if self._connection else []
 
     def can(self, capability: Cap) -> bool:
+        """Return whether the server has enabled a capability for the client."""
         return self._connection is not None and capability in self._connection.session.capabilities
 
     @property
@@ -91,17 +97,19 @@ class Client:
         return self._registered().session.relay_separator
 
     def is_channel(self, target: str) -> bool:
+        """Return whether a target is a channel on this server."""
         return self._connection is not None and self._connection.session.channel_of(target) is not None
 
     def is_operator(self, channel: str, nick: str) -> bool:
-        """Of the channel; `members` tells who else is there."""
+        """Return whether a nick is an operator of a channel."""
         return self._connection is not None and self._connection.session.roster.is_operator(channel, nick)
 
     def members(self, channel: str) -> list[str]:
+        """Return the nicks in a channel."""
         return self._connection.session.roster.members(channel) if self._connection else []
 
     async def run(self) -> None:
-        """Returns after `quit`. Raises what trying again cannot mend: a nick or a password refused."""
+        """Stay connected until `quit`. Raise CultureError if no retry can help."""
         waits = waits_s(random.random)
         while not self._has_quit:
             try:
@@ -133,7 +141,7 @@ class Client:
         self._on_event(event)
 
     def say(self, target: str, text: str, kind: Kind = Kind.MESSAGE) -> list[str]:
-        """Say it without waiting for what the server thinks of it. Gives back the lines it became."""
+        """Send a message without waiting for the server's reply, and return its lines."""
         connection = self._registered()
         composed = connection.session.compose(target, text, kind)
         for burst in composed.bursts:
@@ -168,7 +176,7 @@ class Client:
         tags: Mapping[str, str] = NO_TAGS,
         on_lost: OnLost = _give_up,
     ) -> Sent:
-        """Say it, and return when the server has dealt with it. Raises what the server objects."""
+        """Send a message and return when the server has accepted it. Raise CultureError otherwise."""
         lines, bursts, pause_s = self._registered().session.compose(target, text, tags=tags)
         if not lines:
             raise UsageError("there is no text to send")
@@ -198,7 +206,7 @@ class Client:
         return _msgids(_own_echoes(target, answers))
 
     async def ask(self, command: str, *params: str, trailing: bool = False) -> list[Event]:
-        """Send a command, and give back what the server told until it had dealt with it."""
+        """Send a command and return the server's replies to it."""
         line = format_line(command, *params, trailing=trailing)
         if len(line.encode()) + 2 > BODY_BYTES:
             raise UsageError(f"that is too long: a line has room for {BODY_BYTES} bytes")
@@ -206,7 +214,7 @@ class Client:
         return await self._dealt_with()
 
     async def join(self, channel: str) -> None:
-        """Be in a channel from now on. Raises what the server objects."""
+        """Join a channel now and after each reconnect. Raise CultureError if the server refuses."""
         answers = await self.ask("JOIN", channel)
         if channel not in self._registered().session.roster:
             _raise_objection(channel, answers)
@@ -215,6 +223,7 @@ class Client:
             self._channels.append(channel)
 
     async def part(self, channel: str, reason: str = "") -> None:
+        """Leave a channel and do not join it again after a reconnect."""
         why = [reason] if reason else []
         _raise_objection(channel, await self.ask("PART", channel, *why, trailing=bool(why)))
         self._channels = [each for each in self._channels if fold(each) != fold(channel)]
@@ -238,6 +247,7 @@ class Client:
         return exchange.answers
 
     def quit(self, reason: str) -> None:
+        """Leave the network, which ends `run`."""
         self._has_quit = True
         if self._connection is not None:
             self._connection.session.quit(reason)

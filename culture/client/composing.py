@@ -1,4 +1,4 @@
-"""A text as the lines that are sent for it: in as few messages as the server takes."""
+"""Turn a text into the lines that send it, in as few messages as the server accepts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -16,6 +16,8 @@ PAUSE_S: Final = 6.0
 
 
 class Composed(NamedTuple):
+    """A text as lines for the wire, grouped into bursts that belong together."""
+
     # As readers see them who get one line at a time.
     lines: list[str]
     # What goes to the wire: who waits for the server after each of them is not thrown off for flooding.
@@ -25,7 +27,7 @@ class Composed(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Of one message of several lines (IRCv3 draft/multiline)."""
+    """The limits of one multiline message (IRCv3 draft/multiline)."""
 
     most_bytes: int
     # 0: any number.
@@ -33,7 +35,7 @@ class Limits(NamedTuple):
 
 
 def parse_limits(value: str) -> Limits:
-    """What the capability says of itself: `max-bytes=4096,max-lines=24`."""
+    """Parse the value of the multiline capability, such as `max-bytes=4096,max-lines=24`."""
     said = {name: number for name, _, number in (word.partition("=") for word in value.split(","))}
     most_bytes, most_lines = said.get("max-bytes", ""), said.get("max-lines", "")
     return Limits(
@@ -43,6 +45,7 @@ def parse_limits(value: str) -> Limits:
 
 
 def compose_lines(command: str, target: str, text: str, room_bytes: int, tags: Mapping[str, str]) -> Composed:
+    """Return a text as separate messages of one line each."""
     lines = split_text(text, room_bytes)
     wire = [format_line(command, target, line, tags=tags, trailing=True) for line in lines]
     bursts = [wire[at : at + BURST_LINES] for at in range(0, len(wire), BURST_LINES)]
@@ -58,7 +61,7 @@ def compose_messages(
     limits: Limits,
     references: Iterator[str],
 ) -> Composed:
-    """Each message of several lines is a burst, however long: a server that takes such says how long."""
+    """Return a text as multiline messages. Each message is one burst, however long it is."""
     lines = split_text(text, room_bytes)
     if len(lines) < 2:
         return compose_lines(command, target, text, room_bytes, tags)
@@ -68,7 +71,7 @@ def compose_messages(
 
 
 def rest_of(burst: list[str], arrived: int) -> list[str]:
-    """What is left of a burst of which so many messages are there: a batch is one, all else a line each."""
+    """Return what is left of a burst after this many messages of it. A batch counts as one message."""
     is_batch = burst[-1].startswith("BATCH ")
     return burst[arrived:] if not is_batch else [] if arrived else burst
 

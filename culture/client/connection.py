@@ -1,4 +1,4 @@
-"""One connection to a server: bytes in and out, and noticing when nobody answers any more."""
+"""One connection to a server: read and write bytes, and detect a dead connection."""
 
 import asyncio
 import os
@@ -20,6 +20,8 @@ _LIVENESS_TOKEN: Final = "alive"
 
 @dataclass(frozen=True, slots=True)
 class Patience:
+    """The timeouts of a connection, in seconds."""
+
     connect_s: float = 10.0
     registration_s: float = 30.0
     # After so long without a line we ask whether the server is there …
@@ -29,7 +31,7 @@ class Patience:
 
     @property
     def longest_silence_s(self) -> float:
-        """No connection that is watched is silent for longer, but for what a busy machine adds."""
+        """Return how long a watched connection can be silent before it is closed."""
         return self.silence_s + self.answer_s + 10.0
 
 
@@ -37,10 +39,9 @@ PATIENCE: Final = Patience()
 
 
 class Connection(asyncio.Protocol):
-    """Feeds the session, hands its events to `on_event`, and sends what it wants sent.
+    """Feeds received lines to the session, passes its events to `on_event`, and sends its output.
 
-    `on_event` is called from the read itself, so that nothing stands between a line's arrival and
-    what is done about it. It must not block.
+    `on_event` is called from the read callback, so that no task switch delays a line. It must not block.
     """
 
     def __init__(self, session: Session, on_event: Callable[[Event], None], patience: Patience) -> None:
@@ -55,15 +56,17 @@ class Connection(asyncio.Protocol):
 
     @property
     def silent_s(self) -> float:
+        """Return the seconds since the last received byte."""
         return self._loop.time() - self._heard_at
 
     def flush(self) -> None:
-        """Send what the session wants sent."""
+        """Send the session's output."""
         lines = self.session.take_output()
         if lines and self._transport is not None:
             self._transport.write("".join(f"{line}\r\n" for line in lines).encode(errors="replace"))
 
     def close(self, why: CultureError) -> None:
+        """Close the connection."""
         if not self._closed.done():
             self._closed.set_result(why)
         if self._transport is not None:
@@ -71,7 +74,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     async def run(self) -> CultureError:
-        """Lives as long as the connection does; gives back why it ended."""
+        """Run until the connection ends, and return the reason."""
         keeper = self._loop.create_task(self._keep_watch())
         try:
             return await self._closed
@@ -132,7 +135,7 @@ async def open_connection(
     patience: Patience,
     tls: ssl.SSLContext | None = None,
 ) -> Connection:
-    """By TLS only to other machines: a unix socket has no name that a certificate could be for."""
+    """Open a connection, by TLS only to TCP addresses: no certificate can name a unix socket."""
     loop = asyncio.get_running_loop()
     connection = Connection(session, on_event, patience)
     try:
@@ -156,12 +159,12 @@ async def open_connection(
 
 
 def tls_of(server: ServerConfig) -> ssl.SSLContext | None:
-    """What everybody who goes to this server goes by; None: it is not to be TLS."""
+    """Return the TLS context for connections to the configured server, or None without TLS."""
     return tls_context(server.tls_ca) if server.tls else None
 
 
 def tls_context(authorities: str) -> ssl.SSLContext:
-    """Trusts the authorities in this file, or those of the system."""
+    """Return a TLS context that trusts the authorities in a file, or those of the system."""
     try:
         context = ssl.create_default_context(cafile=authorities or None)
     except (OSError, ssl.SSLError) as error:
@@ -174,6 +177,6 @@ def tls_context(authorities: str) -> ssl.SSLContext:
 
 
 def reason_of(error: OSError) -> str:
-    """The system's own words; asyncio's name a Python call, and the name service has its own numbers."""
+    """Return the operating system's text for a connection error, without the names of Python calls."""
     known = error.errno is not None and error.errno > 0
     return os.strerror(error.errno or 0) if known else error.strerror or str(error)

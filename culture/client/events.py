@@ -1,4 +1,4 @@
-"""What a client is told: one frozen value for each thing that happened on the network."""
+"""Events of an IRC client, one frozen class for each kind of thing that happens on the network."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from culture.protocol.mentions import is_mentioned
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """The server took us in, under this nick."""
+    """The server has accepted the client under this nick."""
 
     nick: str
     server: str
@@ -18,7 +18,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A PRIVMSG or a NOTICE, to a channel or to us."""
+    """A PRIVMSG or NOTICE to a channel or to the client."""
 
     sender: str
     # The channel it was said in; None for a direct message.
@@ -36,11 +36,11 @@ class Said:
 
     @property
     def msgid(self) -> str:
-        """Empty where the server gives its messages no ids."""
+        """Return the message id; empty if the server assigns none."""
         return self.tags.get("msgid", "")
 
     def calls(self, nick: str) -> bool:
-        """The server knows better than the text, where it says: it has seen who has which nick."""
+        """Return whether the message mentions a nick. The server's own tag counts, if there is one."""
         if self.mentions is None:
             return is_mentioned(self.text, nick)
         return fold(nick) in map(fold, self.mentions)
@@ -48,7 +48,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Echoed:
-    """What we said, as the server passed it on (echo-message)."""
+    """A message of the client's own, as the server delivered it (echo-message)."""
 
     target: str
     text: str
@@ -60,7 +60,7 @@ class Echoed:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What was said in a channel, or with a nick, as history has it: the answer to CHATHISTORY."""
+    """Messages from the server's history of one conversation, the reply to CHATHISTORY."""
 
     target: str
     said: tuple[Said, ...]
@@ -68,6 +68,8 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
+    """A user, possibly the client itself, has joined a channel."""
+
     nick: str
     channel: str
     # As the server stamped it; None where it does not.
@@ -76,7 +78,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Somebody is no longer in a channel: parted, kicked, or gone from the network."""
+    """A user has left a channel by PART, KICK or QUIT."""
 
     nick: str
     channel: str
@@ -85,13 +87,15 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
+    """A user has changed nick."""
+
     old: str
     new: str
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The server turned down something we asked for, after registration."""
+    """The server refused a command with a numeric reply, after registration."""
 
     numeric: str
     about: str
@@ -100,7 +104,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The same, where a word says why and not a number (IRCv3 standard-replies)."""
+    """The server refused a command with a FAIL and a code (IRCv3 standard-replies)."""
 
     command: str
     code: str
@@ -109,14 +113,14 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A line that answers a question, for whoever asked it."""
+    """A line that replies to a query."""
 
     line: Line
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The server answered our PING: everything sent before it was dealt with."""
+    """The server answered a PING, so it has processed everything before it."""
 
     token: str
 

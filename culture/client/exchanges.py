@@ -1,7 +1,7 @@
-"""Knowing what became of what we asked for: a PING behind it, and all that comes before the PONG.
+"""Match replies with commands: send a PING after a command and collect everything before its PONG.
 
-Servers work in order, so the answer to a PING comes after every answer, and every objection, to the lines
-before it. That needs no capability, and so works on every server.
+A server processes lines in order, so the PONG follows every reply and every refusal to the lines before it.
+This needs no capability and works on every server.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from culture.errors import CultureError, TemporaryError
 
 
 class ConnectionLost(TemporaryError):
-    """Before the server had answered: what was asked for may or may not have been done."""
+    """The connection was lost before the server answered, so the outcome is unknown."""
 
     def __init__(self, message: str, answers: Sequence[Event]) -> None:
         super().__init__(message)
@@ -24,6 +24,8 @@ class ConnectionLost(TemporaryError):
 
 @dataclass(slots=True)
 class Exchange:
+    """One command and the replies to it so far."""
+
     token: str
     done: asyncio.Future[None]
     # What may be the server's answer, in order. Whoever asked knows what belongs to the question.
@@ -31,21 +33,24 @@ class Exchange:
 
 
 class Exchanges:
-    """Those that are going on, the oldest first: it is the one that the server is answering."""
+    """The unfinished exchanges, the oldest first. The server is answering the oldest."""
 
     def __init__(self) -> None:
         self._tokens = (f"asked-{number}" for number in count(1))
         self._open: dict[str, Exchange] = {}
 
     def begin(self) -> Exchange:
+        """Begin an exchange and return it."""
         exchange = Exchange(next(self._tokens), asyncio.get_running_loop().create_future())
         self._open[exchange.token] = exchange
         return exchange
 
     def end(self, exchange: Exchange) -> None:
+        """End the oldest exchange if the token of a PONG is its own."""
         self._open.pop(exchange.token, None)
 
     def received(self, event: Event) -> None:
+        """Add an event to the oldest exchange."""
         match event:
             case Answered(token) if token in self._open:
                 _settle(self._open[token])
@@ -56,6 +61,7 @@ class Exchanges:
                         break
 
     def connection_lost(self) -> None:
+        """Fail every unfinished exchange."""
         why = "the connection was lost; it may or may not have been done"
         for exchange in self._open.values():
             _settle(exchange, ConnectionLost(why, exchange.answers))

@@ -1,4 +1,4 @@
-"""What a client can ask its server about channels and people, and how the answers read."""
+"""Queries about channels, users and history, and the parsing of their replies."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +18,8 @@ _PREFIXES: Final = "~&@%+"
 
 @dataclass(frozen=True, slots=True)
 class Member:
+    """One row of a WHO reply."""
+
     nick: str
     # `@` for an operator, `+` for who may speak, and the like; empty outside of channels.
     modes: str
@@ -29,6 +31,8 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
+    """The topic of a channel and who set it."""
+
     # Empty: there is none.
     text: str
     # Empty, where the server does not tell.
@@ -37,7 +41,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Something said, as the server's history has it."""
+    """A message from the server's history."""
 
     target: str
     nick: str
@@ -46,7 +50,7 @@ class Remembered:
 
 
 async def who(client: Client, target: str) -> list[Member]:
-    """Who is in a channel, or who has a nick (RFC 2812 section 3.6.1)."""
+    """Return the members of a channel, or the user with a nick (RFC 2812 section 3.6.1)."""
     answers = await client.ask("WHO", target)
     members = [_member(line) for line in _lines(answers, numerics.RPL_WHOREPLY)]
     if not members:
@@ -55,17 +59,19 @@ async def who(client: Client, target: str) -> list[Member]:
 
 
 async def topic(client: Client, channel: str) -> Topic:
+    """Return the topic of a channel."""
     return _topic(await client.ask("TOPIC", channel))
 
 
 async def set_topic(client: Client, channel: str, text: str) -> None:
+    """Set the topic of a channel. Raise CultureError if the server refuses."""
     error = _objection(await client.ask("TOPIC", channel, text, trailing=True))
     if error is not None:
         raise error
 
 
 async def recent(client: Client, target: str, limit: int) -> list[Remembered]:
-    """The last messages in a channel, or with a nick, the oldest first."""
+    """Return the last messages of a conversation, the oldest first."""
     if client.can(Cap.CHATHISTORY):
         answers = await client.ask("CHATHISTORY", "LATEST", target, "*", str(limit))
         return _replayed(answers)
@@ -73,7 +79,10 @@ async def recent(client: Client, target: str, limit: int) -> list[Remembered]:
 
 
 async def search(client: Client, target: str, query: str) -> list[Remembered]:
-    """What was said about something, the best first. Target `*`: wherever we may read."""
+    """Return messages that match a text, the best match first.
+
+    The target `*` searches every conversation that the client may read.
+    """
     return _remembered(await client.ask("HISTORY", "SEARCH", target, query, trailing=True))
 
 

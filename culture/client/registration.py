@@ -1,4 +1,4 @@
-"""From a fresh connection to a nick: CAP, PASS, NICK and USER, and every way a server can say no."""
+"""Register a connection by CAP, SASL, PASS, NICK and USER, and explain every refusal."""
 
 import base64
 from collections.abc import Iterable
@@ -33,6 +33,8 @@ _ACCOUNT_HINT = "set account and account_credential of the agent in agents.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
+    """The nick, names and passwords of a client."""
+
     nick: str
     user: str
     real_name: str
@@ -46,13 +48,15 @@ class Identity:
 
 
 class Phase(Enum):
+    """How far a registration has come."""
+
     NEGOTIATING = auto()
     REGISTERING = auto()
     REGISTERED = auto()
 
 
 class Registration:
-    """Answers what the server says until it welcomes us. Raises what a refusal means."""
+    """Replies to the server until it welcomes the client. Raises CultureError for a refusal."""
 
     def __init__(self, identity: Identity) -> None:
         self._identity = identity
@@ -64,7 +68,7 @@ class Registration:
         self._is_known = False
 
     def begin(self) -> list[str]:
-        """What to send first. CAP comes first, so that the server waits with its welcome (IRCv3 CAP 302)."""
+        """Return the first lines. CAP comes first, so that the server delays its welcome (IRCv3 CAP 302)."""
         me = self._identity
         lines = [format_line("CAP", "LS", "302")]
         if me.password:
@@ -74,7 +78,7 @@ class Registration:
         return lines
 
     def received(self, line: Line) -> list[str]:
-        """What to send in return."""
+        """Return the lines to send in reply to a line."""
         match line.command:
             case "CAP":
                 return self._capabilities(line)

@@ -1,4 +1,4 @@
-"""One connection's conversation with a server: lines in, events and answers out. No I/O."""
+"""The protocol state of one client connection: lines in, events and lines out. It does no I/O."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
@@ -32,13 +32,15 @@ from culture.protocol.line import NO_TAGS, Line, format_line
 
 
 class Kind(Enum):
-    """How something is said. A NOTICE is never answered by a program (RFC 2812 section 3.3.2)."""
+    """The command that sends a message. Programs never reply to a NOTICE (RFC 2812 section 3.3.2)."""
 
     MESSAGE = "PRIVMSG"
     NOTICE = "NOTICE"
 
 
 class Session:
+    """Parses the lines of one connection and composes the client's own."""
+
     def __init__(self, identity: Identity, channels: Sequence[str]) -> None:
         self.nick = identity.nick
         self.roster = Roster()
@@ -56,15 +58,17 @@ class Session:
 
     @property
     def is_registered(self) -> bool:
+        """Return whether the server has welcomed the client."""
         return self._registration.phase is Phase.REGISTERED
 
     def take_output(self) -> list[str]:
-        """The lines to send now, without their ends."""
+        """Return the lines to send now, without line ends, and forget them."""
         taken, self._output = self._output, []
         return taken
 
     @property
     def capabilities(self) -> frozenset[str]:
+        """Return the enabled capabilities."""
         return self._registration.capabilities
 
     @property
@@ -75,9 +79,9 @@ class Session:
     def compose(
         self, target: str, text: str, kind: Kind = Kind.MESSAGE, tags: Mapping[str, str] = NO_TAGS
     ) -> Composed:
-        """All of a text: as one message, if the server passes on such of several lines.
+        """Return the lines that send a text, as one multiline message if the server supports it.
 
-        With `tags` where it passes on any.
+        The tags are left out if the server does not support message-tags.
         """
         room = room_for_text(self.nick, self._source, kind.value, target)
         tags = tags if Cap.MESSAGE_TAGS in self.capabilities else NO_TAGS
@@ -87,16 +91,19 @@ class Session:
         return compose_messages(kind.value, target, text, room, tags, limits, self._references)
 
     def send(self, *lines: str) -> None:
+        """Queue lines to send."""
         self._output += lines
 
     def ping(self, token: str) -> None:
+        """Queue a PING."""
         self.send(format_line("PING", token))
 
     def quit(self, reason: str) -> None:
+        """Queue a QUIT."""
         self._output.append(format_line("QUIT", reason, trailing=True))
 
     def received(self, line: Line) -> list[Event]:
-        """Raises what ends the connection: a refused registration, or the server's ERROR."""
+        """Return the events of a line. Raise CultureError if the line ends the connection."""
         if not self.is_registered:
             self._output += self._registration.received(line)
         match self._batches.received(line):
@@ -119,10 +126,11 @@ class Session:
         return [Told(line)]
 
     def is_own(self, nick: str) -> bool:
+        """Return whether a nick is the client's own."""
         return fold(nick) == fold(self.nick)
 
     def channel_of(self, target: str) -> str | None:
-        """The channel that a target names, also when it is meant for its operators only (`@#ops`)."""
+        """Return the channel of a target, also of one for operators only (`@#ops`); None for a nick."""
         name = target.lstrip(self._status_targets) if self._status_targets else target
         return name if name[:1] and name[0] in self._channel_types else None
 

@@ -1,4 +1,4 @@
-"""Long text to lines that fit: whole words where possible, whole characters always."""
+"""Split long text into lines that fit, at spaces if possible and never inside a character."""
 
 import re
 import unicodedata
@@ -22,7 +22,7 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
 def room_for_text(nick: str, source: str, command: str, target: str) -> int:
-    """How many bytes of text fit into one line, as others will see it with our source in front."""
+    """Return how many bytes of text fit into one line when the server adds the client's source."""
     known = len(source.encode()) + _SPARE_BYTES if "!" in source else 0
     source_bytes = max(known, len(nick.encode()) + _UNKNOWN_USER_AND_HOST_BYTES)
     around = f": {command} {target} :\r\n"
@@ -30,16 +30,16 @@ def room_for_text(nick: str, source: str, command: str, target: str) -> int:
 
 
 def split_text(text: str, room_bytes: int) -> list[str]:
-    """The lines to send, in order. Empty ones cannot be sent and are left out."""
+    """Return a text as lines to send, in order, without the empty ones."""
     lines = [piece.rstrip() for line in _lines(text) for piece in _split_line(line, room_bytes)]
     return [line for line in lines if line]
 
 
 def split_fragments(text: str, room_bytes: int, most_bytes: int, most_lines: int) -> list[list[Fragment]]:
-    """The same text, for messages of several lines: nothing of it is lost but blank lines at the ends.
+    """Return a text as multiline messages, complete except for blank lines at both ends.
 
     Each message has at most `most_lines` lines (0: any number) and `most_bytes` bytes with a line end for
-    each line, which is a little more than IRCv3 draft/multiline counts.
+    each line, which is slightly more than IRCv3 draft/multiline counts.
     """
     messages: list[list[Fragment]] = [[]]
     left = most_bytes
@@ -54,7 +54,7 @@ def split_fragments(text: str, room_bytes: int, most_bytes: int, most_lines: int
 
 
 def one_line(text: str) -> str:
-    """For what has room for one line only: a topic, a reason."""
+    """Return a text as one line, for a topic or a reason."""
     return _LINE_END.sub(" ", text.translate(_UNSPEAKABLE)).strip()
 
 

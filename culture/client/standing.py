@@ -1,4 +1,4 @@
-"""Who stands how high in a channel: what NAMES and MODE mean, as the server says in PREFIX and CHANMODES."""
+"""Parse who is an operator from NAMES and MODE, by the server's PREFIX and CHANMODES."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -7,7 +7,7 @@ _OPERATOR: Final = "o"
 
 
 class Standing:
-    """As RFC 2811 has it, until the server says otherwise in its ISUPPORT."""
+    """The prefixes and modes of a server; those of RFC 2811 until the server sends its own."""
 
     def __init__(self) -> None:
         self.prefixes = "~&@%+"
@@ -18,26 +18,26 @@ class Standing:
         self._when_set = "l"
 
     def set_prefix(self, value: str) -> None:
-        """`(ov)@+`: the highest first."""
+        """Set the prefixes from a value such as `(ov)@+`, the highest first."""
         letters, closing, prefixes = value.removeprefix("(").partition(")")
         if closing and len(letters) == len(prefixes):
             self._ranks, self.prefixes = letters, prefixes
             self._operator_prefixes = prefixes[: letters.find(_OPERATOR) + 1]
 
     def set_modes(self, value: str) -> None:
-        """`beI,k,l,imnst`: lists, always with a parameter, with one when set, never with one."""
+        """Set the mode classes from a value such as `beI,k,l,imnst`."""
         kinds = value.split(",")
         if len(kinds) >= 4:
             self._always, self._when_set = kinds[0] + kinds[1], kinds[2]
 
     def split(self, name: str) -> tuple[str, bool]:
-        """A name in NAMES: the nick, and whether it is that of an operator."""
+        """Return the nick of an entry of NAMES, and whether it is an operator's."""
         nick = name.lstrip(self.prefixes)
         shown = name[: len(name) - len(nick)]
         return nick, any(prefix in self._operator_prefixes for prefix in shown)
 
     def changes(self, params: Sequence[str]) -> Iterator[tuple[str, bool]]:
-        """What a MODE changes about operators: nicks, and whether they are such now."""
+        """Return the nicks whose operator status a MODE line changes, with their new status."""
         letters, *values = params or ("",)
         sets = True
         for letter in letters:

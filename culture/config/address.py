@@ -1,4 +1,4 @@
-"""Where a server listens or is reached: `host:port`, `[v6]:port`, `unix:/path`; what carries IRC there."""
+"""Parse the addresses of servers: `host:port`, `[v6]:port` and `unix:/path`, with an optional carrier."""
 
 import ipaddress
 import re
@@ -10,6 +10,8 @@ _TCP = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:\[\]]+)):(?P<por
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
+    """A host name or IP address, and a port."""
+
     host: str
     port: int
 
@@ -19,6 +21,8 @@ class TcpAddress:
 
 @dataclass(frozen=True, slots=True)
 class UnixAddress:
+    """The path of a unix socket."""
+
     path: str
 
     def __str__(self) -> str:
@@ -30,7 +34,7 @@ Address = TcpAddress | UnixAddress
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """What IRC is carried in on an address."""
+    """The protocol that carries IRC on an address."""
 
     is_tls: bool = False
     is_websocket: bool = False
@@ -47,12 +51,14 @@ CARRIERS = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
+    """An address and its carrier."""
+
     address: Address
     carrier: Carrier = PLAIN
 
 
 def parse_address(text: str) -> Address:
-    """Raises ValueError with words for a person."""
+    """Parse an address. Raise ValueError with a text for people."""
     if text.startswith("unix:"):
         path = text.removeprefix("unix:")
         # sockaddr_un holds 108 bytes, one of them the closing NUL.
@@ -72,6 +78,7 @@ def parse_address(text: str) -> Address:
 
 
 def check_address(text: str) -> str | None:
+    """Return what is wrong with an address, or None."""
     try:
         parse_address(text)
     except ValueError as error:
@@ -80,7 +87,7 @@ def check_address(text: str) -> str | None:
 
 
 def parse_endpoint(text: str) -> Endpoint:
-    """An address with `tls:`, `ws:` or `wss:` in front. Raises ValueError with words for a person."""
+    """Parse an address with an optional `tls:`, `ws:` or `wss:`. Raise ValueError with a text for people."""
     word, _, rest = text.partition(":")
     # Without a second colon it is a host that happens to have such a name.
     if word in CARRIERS and ":" in rest:
@@ -89,6 +96,7 @@ def parse_endpoint(text: str) -> Endpoint:
 
 
 def check_endpoint(text: str) -> str | None:
+    """Return what is wrong with an endpoint, or None."""
     try:
         parse_endpoint(text)
     except ValueError as error:
@@ -97,7 +105,7 @@ def check_endpoint(text: str) -> str | None:
 
 
 def check_origin(text: str) -> str | None:
-    """What is wrong with `unix` or a network, or None."""
+    """Return what is wrong with `unix` or a network, or None."""
     if text == "unix":
         return None
     try:
@@ -108,7 +116,7 @@ def check_origin(text: str) -> str | None:
 
 
 def check_url(text: str) -> str | None:
-    """Nobody on the way is to change what is fetched from there; empty for nowhere."""
+    """Return what is wrong with a URL that must be HTTPS or on loopback, or None. Empty is allowed."""
     if not text:
         return None
     try:

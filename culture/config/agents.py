@@ -1,4 +1,4 @@
-"""What `agents.yaml` says: the agents of this host, and the server they talk to."""
+"""The model of `agents.yaml`: the agents of this host, and the server they connect to."""
 
 import re
 from collections.abc import Sequence
@@ -91,6 +91,8 @@ def check_unique_nicks(agents: tuple["AgentConfig", ...]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
+    """The IRC server that the agents connect to."""
+
     # The host whose server this is; when given, every agent's nick begins with it.
     name: str = ""
     # A host name, an IP address, or unix:/path of the server's socket.
@@ -108,11 +110,14 @@ class ServerConfig:
 
     @property
     def address(self) -> Address:
+        """Return the address of the server."""
         return parse_address(self.host) if self.host.startswith("unix:") else TcpAddress(self.host, self.port)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentConfig:
+    """One agent."""
+
     nick: str = checked(_check_nick)
     agent: Literal["claude", "codex", "copilot", "acp"] = "claude"
     # What starts its program, with options; empty: the program that the backend looks for on PATH.
@@ -165,7 +170,7 @@ class AgentConfig:
 
 @dataclass(frozen=True, slots=True)
 class TurnsConfig:
-    """How long an agent waits for what, and how often it tries."""
+    """The timeouts and retries of an agent's turns."""
 
     # How long a turn may show no sign of life; twelve times as long while a tool is used.
     stall_timeout_s: float = checked(at_least(1), default=300.0)
@@ -180,6 +185,8 @@ class TurnsConfig:
 
 @dataclass(frozen=True, slots=True)
 class AgentsConfig:
+    """Everything in agents.yaml."""
+
     server: ServerConfig = field(default_factory=ServerConfig)
     turns: TurnsConfig = field(default_factory=TurnsConfig)
     webhooks: WebhooksConfig = field(default_factory=WebhooksConfig)
@@ -198,16 +205,16 @@ class AgentsConfig:
 
 
 class AgentUser(NamedTuple):
-    """What the server has to know of an agent: its nick, and as whom it runs where that is a person."""
+    """What the server must know about an agent: its nick, and the Unix user if it runs as a person."""
 
     nick: str
     user: str = ""
 
 
 def read_agent_users(path: Path) -> list[AgentUser]:
-    """Who is an agent, of a file that may have mistakes elsewhere: those are for the agents to report.
+    """Return the agents of a file that may have mistakes elsewhere, which the agents report themselves.
 
-    Raises NoInputError if it cannot be read or is no YAML. No file: no agents.
+    Raises NoInputError if the file cannot be read or is not YAML. Without a file there are no agents.
     """
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -225,7 +232,7 @@ def read_agent_users(path: Path) -> list[AgentUser]:
 
 
 def find_agent(config: AgentsConfig, nick: str, *, where: str) -> AgentConfig:
-    """The agent with this nick, which must be one that the configured server takes."""
+    """Return the agent with this nick. Raise ConfigError if the configured server would refuse the nick."""
     for agent in config.agents:
         if agent.nick.lower() == nick.lower():
             break

@@ -30,6 +30,8 @@ class PriceConfig:
 
 @dataclass(frozen=True, slots=True)
 class BudgetsConfig:
+    """The budgets of all agents of this host together, and the default of each."""
+
     # The most that all agents of this host together spend on a day; empty: no limit, 0: no model is called.
     host_usd_per_day: float | None = checked(_not_negative, default=None)
     # The most that each agent spends on a day, unless the agent has a budget of its own.

@@ -1,4 +1,4 @@
-"""What `ircd.yaml` says: the IRC server of this host."""
+"""The model of `ircd.yaml`: the IRC server of this host."""
 
 import ipaddress
 import re
@@ -75,6 +75,8 @@ def _check_person(text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
+    """What one client and one address may use."""
+
     nick_length: int = checked(at_least(9), default=64)
     channel_length: int = checked(at_least(9), default=64)
     topic_length: int = checked(at_least(1), default=390)
@@ -113,7 +115,7 @@ Privilege = Literal["chghost", "kill", "link", "rehash", "relaymsg", "wallops"]
 
 @dataclass(frozen=True, slots=True)
 class OperConfig:
-    """Somebody who may do more. All that is set has to fit."""
+    """An operator. A client must match everything that is set."""
 
     name: str
     account: str = ""
@@ -131,7 +133,7 @@ def _check_opers(opers: tuple[OperConfig, ...]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class OidcConfig:
-    """Who gives out tokens that log in. Without its keys nobody does."""
+    """The OpenID Connect provider whose tokens log in. Without its keys, no token is accepted."""
 
     keys_file: str = ""
     keys_url: str = checked(check_url, default="")
@@ -148,6 +150,7 @@ class OidcConfig:
 
     @property
     def is_used(self) -> bool:
+        """Return whether tokens can log in."""
         return bool(self.keys_file or self.keys_url)
 
 
@@ -170,6 +173,8 @@ def _check_local_users(users: dict[str, str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AccountsConfig:
+    """Accounts, registration and reserved nicks."""
+
     # Who is asked who somebody is, in this order; each only once it has what it needs.
     # A class of the operator's own stands there as module:Class.
     authenticators: tuple[str, ...] = checked(_check_authenticators, default=AUTHENTICATORS)
@@ -199,6 +204,8 @@ class AccountsConfig:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
+    """The certificate of the server."""
+
     certificate: str = checked(absolute_path, default="")
     # Empty: in the same file as the certificate.
     key: str = checked(absolute_path, default="")
@@ -207,6 +214,8 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Sts:
+    """The IRCv3 STS policy, which makes clients use TLS."""
+
     # 0: clients are not told to use TLS.
     port: int = checked(_check_port, default=0)
     duration_s: int = checked(at_least(0), default=0)
@@ -214,6 +223,8 @@ class Sts:
 
 @dataclass(frozen=True, slots=True)
 class IrcdConfig:
+    """Everything in ircd.yaml."""
+
     # Empty: made of the machine's own host name.
     name: str = checked(_check_name, default="")
     description: str = "Culture IRC server"

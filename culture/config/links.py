@@ -1,4 +1,4 @@
-"""What `ircd.yaml` says about links: the other hosts, how they are reached, and what may cross."""
+"""The model of links in `ircd.yaml`: the other hosts, how to reach them, and what may cross a link."""
 
 import ipaddress
 import re
@@ -25,7 +25,7 @@ _OWN_SECRET: Final = "each link needs one of its own"
 
 
 def plain_fingerprint(text: str) -> str:
-    """As certificates are known by here: `openssl x509 -fingerprint` writes it with colons, and large."""
+    """Return a fingerprint in lower case without colons, however `openssl x509 -fingerprint` writes it."""
     return text.replace(":", "").lower()
 
 
@@ -40,6 +40,7 @@ def _check_secret(name: str) -> str | None:
 
 
 def check_link_address(text: str) -> str | None:
+    """Return what is wrong with the address of a link, or None."""
     if not text:
         return None
     wrong = check_endpoint(text)
@@ -53,7 +54,7 @@ def _check_led_to(name: str) -> str | None:
 
 
 def is_private(host: str) -> bool:
-    """Whether an address is of this machine or of a network that is not the open one."""
+    """Return whether an address belongs to this machine or to a private network."""
     try:
         return not ipaddress.ip_address(host.partition("%")[0]).is_global
     except ValueError:
@@ -62,7 +63,7 @@ def is_private(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine. What a name stands for is looked at when it is known."""
+    """Return whether a host is this machine. The addresses of a name are checked when it is resolved."""
     try:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
@@ -75,7 +76,7 @@ def _is_loopback_network(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LinkConfig:
-    """Another host, known by its name and a secret that both sides have."""
+    """A link to another host, which has a name and a secret that both sides know."""
 
     name: str = checked(lambda name: None if is_host(name) else f"'{name}' is not a host name")
     secret_credential: str = checked(_check_secret)
@@ -128,10 +129,11 @@ class LinkConfig:
 
     @property
     def endpoint(self) -> Endpoint | None:
+        """Return the endpoint that the link connects to."""
         return parse_endpoint(self.address) if self.address else None
 
     def may_reach(self, host: str) -> bool:
-        """Return whether a link may go to this address: it is private, or has TLS, or need not be safe."""
+        """Return whether the link may use this address: a private one, or TLS, or `insecure`."""
         if self.plain_secret and not self.is_tls:
             return not host or is_loopback(host)
         return self.insecure or is_private(host) or self.is_tls
@@ -146,6 +148,7 @@ class LinkConfig:
 
     @property
     def is_tls(self) -> bool:
+        """Return whether the link uses TLS."""
         return self.endpoint is not None and self.endpoint.carrier.is_tls
 
     @property
@@ -157,6 +160,8 @@ class LinkConfig:
 
 @dataclass(frozen=True, slots=True)
 class MeshConfig:
+    """The settings of all links together."""
+
     # How long a host may be away before its users are gone for those of other hosts.
     split_after_s: int = checked(at_least(0), default=5)
     ping_interval_s: int = checked(at_least(1), default=5)
@@ -167,7 +172,7 @@ class MeshConfig:
 
 
 def check_links(links: tuple[LinkConfig, ...]) -> str | None:
-    """Nicks begin with the first part of a host's name, so no two may have the same; nor the same secret."""
+    """Return what is wrong with the links: no two may share a nick prefix or a secret."""
     prefixes = [fold(nick_prefix(link.name)).removesuffix("-") for link in links]
     return none_twice(prefixes) or _same_credential(links)
 
@@ -182,9 +187,9 @@ def _same_credential(links: tuple[LinkConfig, ...]) -> str | None:
 
 
 def check_secrets(secrets: Mapping[str, str]) -> None:
-    """Check what the credentials hold, by the names of the links. Raises ConfigError.
+    """Check the secrets in the credentials, by the names of the links. Raise ConfigError.
 
-    A host that has the secret of two links can take the place of the host at the other end of each.
+    A host that knows the secret of two links can impersonate the host at the other end of each.
     """
     empty = [name for name, text in secrets.items() if not text]
     problems = [Problem("links", f"the secret of link '{name}' is empty") for name in empty]

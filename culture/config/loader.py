@@ -1,10 +1,10 @@
-"""Strict YAML to frozen dataclasses: every problem is reported, with file, line and key.
+"""Load YAML strictly into frozen dataclasses and report every problem with file, line and key.
 
-A model is a frozen dataclass. Its field types say what is accepted: `str`, `int`, `float`, `bool`,
-`Literal[...]`, `tuple[T, ...]` for a list, another model for a mapping, `dict[str, T]` for a mapping
-whose keys are not ours, `T | None` for an optional value, `Any` for data of any form.
-`rules.checked(...)` adds a rule to a field; a rule about several fields is a ValueError from the model's
-`__post_init__`. A model that has the field `enabled` may be written as `off`.
+A model is a frozen dataclass. Its field types define what is accepted: `str`, `int`, `float`, `bool`,
+`Literal[...]`, `tuple[T, ...]` for a list, another model for a mapping, `dict[str, T]` for a mapping with
+arbitrary keys, `T | None` for an optional value, `Any` for data of any form. `rules.checked(...)` adds a rule
+to a field; a rule about several fields is a ValueError from the model's `__post_init__`. A model that has the
+field `enabled` may be written as `off`.
 """
 
 import dataclasses
@@ -40,6 +40,7 @@ Prepare = Callable[[yaml.Node], yaml.Node]
 
 
 def load(path: Path, model: type[Model]) -> Model:
+    """Load a configuration file. Raise ConfigError with every problem in it."""
     return parse(read_text(path), model, where=str(path))
 
 
@@ -65,9 +66,9 @@ def parse(
     prepare: Prepare | None = None,
     check: Callable[[Model], Iterable[FieldProblem]] | None = None,
 ) -> Model:
-    """The model that the text describes. An empty text gives all defaults.
+    """Return the model that a text describes. An empty text gives the defaults.
 
-    `check` finds problems between several parts of a model whose parts are all valid.
+    `check` finds problems between parts of a model that are valid on their own.
     """
     node = _compose(text, where)
     if node is not None and prepare is not None:

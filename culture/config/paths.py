@@ -1,4 +1,4 @@
-"""Where configuration, state and sockets are: below /etc and /run for services, ~/.culture for a person."""
+"""Find configuration, state and sockets: below /etc and /run for services, below ~/.culture for a person."""
 
 import os
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ VENDOR = Path("/usr/lib/culture/vendor")
 
 
 def home(env: Mapping[str, str]) -> Path:
-    """A person's own files: $CULTURE_HOME, or ~/.culture."""
+    """Return the directory of a person's own files: $CULTURE_HOME, or ~/.culture."""
     return Path(env.get("CULTURE_HOME") or Path(env.get("HOME", "/"), ".culture"))
 
 
 def means_installation(env: Mapping[str, str]) -> bool:
-    """Whether the installation is meant whatever lies in the home: root means it, on an installed host.
+    """Return whether the installation is meant: root means it on an installed host.
 
-    $CULTURE_HOME names another place.
+    $CULTURE_HOME selects another place.
     """
     if env.get("CULTURE_HOME") or os.geteuid() != 0:
         return False
@@ -34,19 +34,20 @@ def means_installation(env: Mapping[str, str]) -> bool:
 
 
 def config_file(name: str, env: Mapping[str, str]) -> Path:
-    """Where `ircd.yaml` or `agents.yaml` is looked for: a person's own file first, then the system's."""
+    """Return the path of a configuration file: a person's own file if it exists, otherwise the system's."""
     own = home(env) / name
     return own if own.exists() and not means_installation(env) else SYSTEM_CONFIG / name
 
 
 def state_dir(configured: str, env: Mapping[str, str]) -> Path:
-    """What is configured, else what systemd made (StateDirectory=), else a person's own."""
+    """Return the state directory: the configured one, systemd's (StateDirectory=), or a person's own."""
     if configured:
         return Path(configured)
     return Path(env["STATE_DIRECTORY"]) if env.get("STATE_DIRECTORY") else home(env) / "state"
 
 
 def make_state_dir(configured: str, env: Mapping[str, str]) -> Path:
+    """Return the state directory and create it if needed."""
     path = state_dir(configured, env)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -57,20 +58,20 @@ def make_state_dir(configured: str, env: Mapping[str, str]) -> Path:
 
 
 def runtime_dir(env: Mapping[str, str]) -> Path | None:
-    """What the service manager made (RuntimeDirectory=) for what is to be gone after a boot."""
+    """Return the directory for files that do not outlive a boot (RuntimeDirectory=)."""
     first = env.get("RUNTIME_DIRECTORY", "").partition(":")[0]
     return Path(first) if first else None
 
 
 def server_state_dir(configured: str, config: Path, env: Mapping[str, str]) -> Path:
-    """The server's, as seen from outside of it: what systemd makes is known by where the configuration is."""
+    """Return the server's state directory, as seen from outside of its unit."""
     if not configured and not env.get("STATE_DIRECTORY") and config.parent == SYSTEM_CONFIG:
         return SYSTEM_STATE / "ircd"
     return state_dir(configured, env)
 
 
 def agent_socket(nick: str, env: Mapping[str, str]) -> Path:
-    """The IPC socket of an agent: as the agent says, else where there is one, else where to make one."""
+    """Return the path of an agent's IPC socket."""
     if env.get("CULTURE_SOCKET"):
         return Path(env["CULTURE_SOCKET"])
     places = [SYSTEM_RUNTIME / f"{nick}.sock"]
@@ -88,6 +89,6 @@ def ledger_socket(env: Mapping[str, str]) -> Path:
 
 
 def skel() -> Path:
-    """What a new agent or a first try starts from: in the tree, or inside the installed package."""
+    """Return the directory with templates and examples: in the tree, or inside the installed package."""
     in_tree = PACKAGE.parent / "skel"
     return in_tree if in_tree.is_dir() else PACKAGE / "skel"

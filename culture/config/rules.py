@@ -1,4 +1,4 @@
-"""Rules for the fields of a model: what a value must be beyond its type."""
+"""Rules that a field of a model must obey beyond its type."""
 
 import dataclasses
 import re
@@ -13,12 +13,12 @@ Check = Callable[[Any], str | None]
 
 
 def checked(check: Check, **options: Any) -> Any:
-    """A dataclass field with a rule."""
+    """Return a dataclass field with a rule."""
     return dataclasses.field(metadata={CHECK: check}, **options)
 
 
 def each(check: Check) -> Check:
-    """The rule holds for every item of a list."""
+    """Return a rule that every item of a list must obey."""
 
     def check_all(values: Sequence[Any]) -> str | None:
         return next((wrong for wrong in map(check, values) if wrong), None)
@@ -27,6 +27,7 @@ def each(check: Check) -> Check:
 
 
 def absolute_path(path: str) -> str | None:
+    """Return what is wrong with an absolute path, or None."""
     if _CONTROL.search(path):
         # It would be a line of its own in a unit file.
         return f"{path!r} has control characters"
@@ -34,21 +35,23 @@ def absolute_path(path: str) -> str | None:
 
 
 def credential_name(name: str) -> str | None:
-    """It is a file of this name, and stands in unit files."""
+    """Return what is wrong with the name of a credential, which is a file name and occurs in units."""
     if not name or _CREDENTIAL.fullmatch(name):
         return None
     return f"{name!r} is not the name of a credential: letters, digits, '_', '-', '.', '@' and '+'"
 
 
 def none_twice(names: Sequence[str]) -> str | None:
+    """Return what occurs twice in a list, or None."""
     twice = next((name for name in names if names.count(name) > 1), None)
     return f"'{twice}' stands twice" if twice is not None else None
 
 
 def off_or_at_least(least: int) -> Check:
-    """0 switches it off."""
+    """Return a rule for a number that is 0 (off) or at least this."""
     return lambda value: None if not value else at_least(least)(value)
 
 
 def at_least(least: int) -> Check:
+    """Return a rule for a number that is at least this."""
     return lambda value: None if value >= least else f"must be at least {least}, is {value}"

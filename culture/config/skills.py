@@ -1,4 +1,4 @@
-"""What `ircd.yaml` says about skills: which there are, and what each of them needs to know."""
+"""The model of skills in `ircd.yaml`: which skills run, and their settings."""
 
 import re
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
 def is_class_name(text: str) -> bool:
-    """Whether it names a class as `module:Class`."""
+    """Return whether a text names a class as `module:Class`."""
     return _MODULE.fullmatch(text) is not None
 
 
 def check_skills(names: tuple[str, ...]) -> str | None:
+    """Return what is wrong with the list of skills, or None."""
     for name in names:
         if name not in BUILT_IN and not is_class_name(name):
             return f"'{name}' is no skill: {', '.join(BUILT_IN)}, or a class of yours as 'module:Class'"
@@ -25,7 +26,7 @@ def check_skills(names: tuple[str, ...]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ChannelRetention:
-    """What of one channel is kept, instead of what of the others."""
+    """How long the history of one channel is kept, instead of the default."""
 
     name: str = checked(lambda name: None if is_channel(name) else f"'{name}' is not a channel")
     keep_days: int = checked(at_least(0), default=0)
@@ -38,6 +39,8 @@ def _check_channels(channels: tuple[ChannelRetention, ...]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class LoggerConfig:
+    """The settings of the logger skill."""
+
     # Empty: beside the server's other files.
     directory: str = checked(absolute_path, default="")
     # How often the files are committed to a git repository in the directory; 0: never.
@@ -46,6 +49,8 @@ class LoggerConfig:
 
 @dataclass(frozen=True, slots=True)
 class HistoryConfig:
+    """The settings of the history skill."""
+
     # Whether a message is on the disk, not only in the system's memory, before it is delivered.
     sync: bool = False
     # 0: for ever, and all of them.

@@ -45,6 +45,8 @@ def _check_event(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class WebhooksConfig:
+    """Where events are posted, and which."""
+
     # The address that every event below is posted to; empty: none.
     url: str = checked(_check_url, default="")
     # The name of the credential that holds the address, for services whose address is a secret.
