@@ -167,6 +167,19 @@ async def test_a_stop_that_comes_while_the_agent_is_dead_counts_for_what_was_sai
         assert second.states() == ["stopped", "injected"]
 
 
+async def test_what_was_stopped_stays_so_if_a_pause_interrupts_it_too(agent, ori, eventually):
+    agent.runner.obeys = False
+    await asked(agent, ori, eventually, "one")
+    agent.daemon.operations.stop_task("spark-ori")
+    agent.daemon.operations.pause("for the night", interrupt=True)
+    await eventually(lambda: agent.runner.interrupts, 20)
+
+    await agent.runner.ends_turn("interrupted")
+
+    assert "was stopped by spark-ori" in await ori.until("was stopped")
+    assert agent.states() == ["stopped"]
+
+
 async def test_culturectl_aborts_and_says_who(agent, ori, culturectl, eventually):
     await asked(agent, ori, eventually, "one")
 

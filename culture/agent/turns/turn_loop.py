@@ -174,7 +174,9 @@ class TurnLoop:
         turn = self._turns.current
         if turn is None or self._unposted is not None:
             return None
-        turn.interruption = interruption
+        if not turn.is_stopped:
+            # What somebody stopped stays stopped, whatever interrupts it afterwards.
+            turn.interruption = interruption
         self.wake()
         return turn
 
