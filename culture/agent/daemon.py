@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from culture.agent.authority.control import AgentAuthority
 from culture.agent.backend.backend_runner import BackendRunner, MakeRunner
 from culture.agent.contract import SupervisorBase
 from culture.agent.identity import NO_PASSWORDS, Passwords, identity_of
@@ -45,6 +46,7 @@ from culture.client.client import Client
 from culture.client.events import Echoed, Event, Joined, Left, Refused, Registered, Renamed, Said
 from culture.config.address import Address
 from culture.config.agents import AgentConfig, TurnsConfig
+from culture.config.loop_guard import LoopGuardConfig
 from culture.config.trust import TrustConfig
 from culture.config.webhooks import WebhooksConfig
 from culture.errors import CultureError
@@ -70,6 +72,7 @@ class AgentDaemon:
         limits: TurnsConfig,
         trust: TrustConfig | None = None,
         people: tuple[str, ...] = (),
+        loop_guard: LoopGuardConfig | None = None,
         passwords: Passwords = NO_PASSWORDS,
         tls: ssl.SSLContext | None = None,
         buffer_size: int = 500,
@@ -93,13 +96,9 @@ class AgentDaemon:
         )
         self.whispers = Whispers()
         self._turns = Turns(clock=time.monotonic, new_id=lambda: secrets.token_hex(2))
+        identity = identity_of(config, passwords)
         self._client = Client(
-            address,
-            identity_of(config, passwords),
-            self._location.channels,
-            self._received,
-            self._connection_lost,
-            tls=tls,
+            address, identity, self._location.channels, self._received, self._connection_lost, tls=tls
         )
         self._notices = Notices(config.nick, self._client, self._journal, self._webhooks)
         transcriber = Transcriber(file.transcript, self._journal, lambda: int(time.time() * 1000))
@@ -125,7 +124,10 @@ class AgentDaemon:
             restart_backend=lambda: self._backend.restart(fresh=False),
             ask_to_raise=ask_to_raise(lambda: self._questions),
         )
-        gates = Gates(gate or OpenGate(), self.costs.gate)
+        self._authority = AgentAuthority(
+            file, self._client, self._notices, lambda: self._turn_loop, loop_guard, people
+        )
+        gates = Gates(gate or OpenGate(), self._authority.gate, self.costs.gate)
         self._turn_loop = TurnLoop(
             file,
             self._backend,
@@ -176,6 +178,7 @@ class AgentDaemon:
             attention_of(config, people),
             questions,
             self._turn_loop,
+            self._authority.loop_guard,
             limits.expiry_s,
             on_status_asked=lambda place: self._notices.say(place, self.operations.status()),
             on_control=lambda *command: self.operations.control(*command),
@@ -200,13 +203,9 @@ class AgentDaemon:
             on_change=self._report_status,
             on_shutdown=self.stop,
         )
+        may_read = config.permission_mode != "deny"
         self._toolset = Toolset(
-            self._client,
-            buffers,
-            self.operations,
-            self._location,
-            questions,
-            may_read_files=config.permission_mode != "deny",
+            self._client, buffers, self.operations, self._location, questions, may_read_files=may_read
         )
         self._ipc_socket = ipc
         self._ipc = IpcServer(
@@ -347,7 +346,7 @@ class AgentDaemon:
             case Refused(_, about, text) if about in self._config.channels:
                 self._journal.not_in(about, text)
             case _:
-                return
+                self._authority.received(event)
 
     async def _replay_missed_messages(self) -> None:
         try:

@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 from culture.client.registration import Identity
 from culture.config.agents import AgentConfig
+from culture.protocol.capabilities import Cap
 
 
 class Passwords(NamedTuple):
@@ -25,4 +26,5 @@ def identity_of(config: AgentConfig, passwords: Passwords) -> Identity:
         is_bot=True,
         account=(config.account or config.nick) if passwords.account else "",
         account_password=passwords.account,
+        capabilities=(Cap.HALT,),
     )

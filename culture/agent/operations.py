@@ -75,6 +75,7 @@ class AgentOperations:
         self._costs = costs
         self._questions = questions
         self._backend_name = config.agent
+        self._gate = gate
         self._context_requests = reports.context_requests
         self._cancelling = Cancelling(config.nick, file, turns, turn_loop, notices.alert, time.time)
         receipts = Receipts(client, file.queue.find)
@@ -223,6 +224,7 @@ class AgentOperations:
 
     def status(self) -> str:
         """Return one line that says what the agent is doing."""
+        held_back = self._gate.closed() or self._turn_loop.held_back
         return status.describe(
             self._turns,
             self._client.channels(),
@@ -230,7 +232,7 @@ class AgentOperations:
             self._file.queue.count(QueueState.QUEUED),
             absence=self.absence,
             paused=self._backend.paused_because,
-            held_back=self._turn_loop.held_back.why if self._turn_loop.held_back else "",
+            held_back=held_back.why if held_back else "",
             backend_down=self._backend.down_because,
             disk=disk.describe(self._file.directory) if disk.is_full(self._file.directory) else "",
         )

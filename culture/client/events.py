@@ -112,6 +112,15 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class HaltChanged:
+    """The server says whether agents are halted (agentirc.dev/halt)."""
+
+    is_halted: bool
+    by: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """A line that replies to a query."""
 
@@ -125,4 +134,17 @@ class Answered:
     token: str
 
 
-Event = Registered | Said | Echoed | Replayed | Joined | Left | Renamed | Refused | Failed | Told | Answered
+Event = (
+    Registered
+    | Said
+    | Echoed
+    | Replayed
+    | Joined
+    | Left
+    | Renamed
+    | Refused
+    | Failed
+    | HaltChanged
+    | Told
+    | Answered
+)

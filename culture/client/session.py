@@ -11,6 +11,7 @@ from culture.client.events import (
     Echoed,
     Event,
     Failed,
+    HaltChanged,
     Joined,
     Left,
     Refused,
@@ -171,6 +172,12 @@ class Session:
     def _fail(self, line: Line) -> list[Event]:
         return [Failed(line.param(0), line.param(1), line.params[-1] if line.params else "")]
 
+    def _halt(self, line: Line) -> list[Event]:
+        return [HaltChanged(True, line.param(1), line.param(3))]
+
+    def _unhalt(self, line: Line) -> list[Event]:
+        return [HaltChanged(False)]
+
     def _said(self, line: Line) -> list[Event]:
         # Before registration a server talks to whoever connected, not to us.
         if not self.is_registered:
@@ -250,6 +257,7 @@ _HANDLERS: dict[str, Callable[[Session, Line], list[Event]]] = {
     numerics.RPL_NAMREPLY: Session._names,
     "ERROR": Session._error,
     "FAIL": Session._fail,
+    "HALT": Session._halt,
     "JOIN": Session._join,
     "KICK": Session._kick,
     "MODE": Session._mode,
@@ -260,4 +268,5 @@ _HANDLERS: dict[str, Callable[[Session, Line], list[Event]]] = {
     "PONG": Session._pong,
     "PRIVMSG": Session._said,
     "QUIT": Session._quit,
+    "UNHALT": Session._unhalt,
 }

@@ -10,6 +10,7 @@ import yaml
 
 from culture.config.address import Address, TcpAddress, check_address, parse_address
 from culture.config.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfig
+from culture.config.loop_guard import LoopGuardConfig
 from culture.config.permissions import PermissionsConfig
 from culture.config.rules import absolute_path, at_least, checked, credential_name, each
 from culture.config.supervisor import HeartbeatConfig, SupervisorConfig, SupervisorOverride
@@ -192,6 +193,7 @@ class AgentsConfig:
     webhooks: WebhooksConfig = field(default_factory=WebhooksConfig)
     # Whose answers to the questions of agents count.
     trust: TrustConfig = field(default_factory=TrustConfig)
+    loop_guard: LoopGuardConfig = field(default_factory=LoopGuardConfig)
     # Accounts whose owners are people and decide for agents: `account:` and a mask. A Culture server tells
     # who is a person without it; on other servers this is the only way.
     people: tuple[str, ...] = checked(each(_check_person), default=())

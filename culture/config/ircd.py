@@ -110,7 +110,7 @@ class Limits:
     local_burst_lines: int = checked(at_least(0), default=2000)
 
 
-Privilege = Literal["chghost", "kill", "link", "rehash", "relaymsg", "wallops"]
+Privilege = Literal["chghost", "halt", "kill", "link", "rehash", "relaymsg", "wallops"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class OperConfig:
     name: str
     account: str = ""
     password_credential: str = checked(credential_name, default="")
-    privileges: tuple[Privilege, ...] = ("chghost", "kill", "link", "rehash", "relaymsg", "wallops")
+    privileges: tuple[Privilege, ...] = ("chghost", "halt", "kill", "link", "rehash", "relaymsg", "wallops")
 
     def __post_init__(self) -> None:
         if not self.account and not self.password_credential:

@@ -44,6 +44,7 @@ VERBS = {
     "doctor": Verb("Find what is wrong on this host, and how to mend it", "verbs.host.doctor"),
     "drift": Verb("Show what was changed by hand since the last apply", "verbs.fleet.drift"),
     "failed": Verb("Tell an agent's channels that its service failed", "verbs.agents.announce_failure"),
+    "halt": Verb("Stop all agents of this host, or of all linked hosts", "verbs.server.halt"),
     "history": Verb("Check, repair, back up, restore or export history", "verbs.server.history"),
     "list-agents": Verb("List agents and their state", "verbs.agents.list_agents"),
     "list-hosts": Verb("List the hosts of the fleet", "verbs.fleet.list_hosts"),
@@ -62,6 +63,7 @@ VERBS = {
     "skills": Verb("Install the irc skill for your coding sessions", "verbs.host.skills"),
     "status": Verb("Show the status of this host or of one agent", "verbs.agents.status"),
     "undo": Verb("Take the last apply back", "verbs.fleet.undo"),
+    "unhalt": Verb("Let agents work again after a halt", "verbs.server.unhalt"),
     "units": Verb("Write systemd drop-ins from agents.yaml", "units.units"),
     "up": Verb("Run the server and its agents in the foreground", "up.up"),
 }

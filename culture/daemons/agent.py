@@ -133,6 +133,7 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         limits=config.turns,
         trust=config.trust,
         people=config.people,
+        loop_guard=config.loop_guard,
         passwords=passwords,
         tls=tls_of(config.server),
         buffer_size=config.buffer_size,

@@ -27,6 +27,7 @@ from culture.net.auth.agent_users import AgentUsers
 from culture.net.auth.custom_authenticators import open_authenticators
 from culture.net.driver import Driver
 from culture.net.event_loop import new_event_loop
+from culture.net.halt_file import HaltFile
 from culture.net.links.mesh_runtime import open_links
 from culture.net.listen.listeners import Listener, listening_for_irc
 from culture.net.listen.tls import certificate_for
@@ -111,6 +112,7 @@ async def _serve(
         skills=skills,
         agents=agents,
         account_names=AccountNameLookup(state_dir / ACCOUNTS_FILE),
+        halts=HaltFile(state_dir),
     )
     driver = Driver(ircd, authenticator, open_keeper(ircd, os.environ), open_batch_io(), agents, own)
     for number in (signal.SIGTERM, signal.SIGINT):

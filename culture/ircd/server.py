@@ -8,6 +8,7 @@ from culture.config.ircd import NO_PASSWORDS, IrcdConfig
 from culture.ircd.auth.agents import NO_AGENTS, AgentNicks
 from culture.ircd.auth.login_backoff import LoginBackoff
 from culture.ircd.auth.questions import AccountNames, AccountQuestion, Answer, Asked, Authenticator
+from culture.ircd.authority.halts import FORGETFUL, HaltKeeper, Halts
 from culture.ircd.authority.marks import mark
 from culture.ircd.commands.row import Command
 from culture.ircd.delivery.change_lines import announcement_for
@@ -38,6 +39,7 @@ from culture.ircd.skills import NO_SKILLS, EventRecord, Skills
 from culture.ircd.slices import Slices
 from culture.ircd.timeouts import check_all
 from culture.ircd.traffic import NO_TRAFFIC, Traffic
+from culture.protocol.authority.hops import HopCounter
 from culture.protocol.capabilities import Cap
 from culture.protocol.event_record import CROSSING
 from culture.protocol.line import Line, MalformedLine, format_line, parse_line
@@ -63,6 +65,7 @@ class Ircd:
         agents: AgentNicks = NO_AGENTS,
         account_names: AccountNames | None = None,
         new_session_id: Callable[[], str] | None = None,
+        halts: HaltKeeper = FORGETFUL,
     ) -> None:
         """Set up a server without clients.
 
@@ -81,6 +84,8 @@ class Ircd:
         self.account_names = account_names
         self.notes = AuditTrail()
         self.login_backoff = LoginBackoff()
+        self.halts = Halts(halts)
+        self.hops = HopCounter()
         self.skills = skills
         self.commands = commands
         # The time of day, which may jump. `timer` is monotonic.

@@ -116,6 +116,8 @@ class Session(SessionFront):
     uid: int | None = None
     # The name of that user, or its number where it has none; empty where it is not known.
     unix_user: str = ""
+    # The Unix user at the other end is root or the server's own, who may halt agents.
+    is_administrator: bool = False
     # The name of the operator in the configuration, after OPER succeeded.
     oper: str = ""
     # The number of failed logins.

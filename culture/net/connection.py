@@ -94,6 +94,7 @@ class Connection(asyncio.Protocol):
         ircd, session, agents = self._driver.ircd, self.session, self._driver.agents
         session.client = client_of(origin)
         session.uid, session.unix_user = origin.uid, agents.name_of(origin.uid)
+        session.is_administrator = agents.is_administrator(origin.uid)
         if (agent := agents.agent_of(origin.uid)) is not None:
             session.is_trusted = True
             log_in(ircd, session, agent, "agent")
@@ -133,6 +134,7 @@ class Connection(asyncio.Protocol):
         """Continue serving a session that the previous process accepted."""
         self._transport, self.origin, self.session = transport, origin, session
         session.client, session.uid = client_of(origin), origin.uid
+        session.is_administrator = self._driver.agents.is_administrator(origin.uid)
         _attach_output(session, transport)
         self._bucket = self._driver.bucket_for(origin)
         self._driver.opened(self)

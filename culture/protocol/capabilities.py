@@ -35,6 +35,8 @@ class Cap(StrEnum):
     EXTENDED_JOIN = "extended-join"
     # `away-notify`, `account-notify`, `chghost` and `setname` also for the nicks that one monitors.
     EXTENDED_MONITOR = "extended-monitor"
+    # `HALT` and `UNHALT` from the server: whether agents are halted, at registration and on every change.
+    HALT = "agentirc.dev/halt"
     # Invitations to a channel one is in.
     INVITE_NOTIFY = "invite-notify"
     # The label of a command on its reply.

@@ -24,8 +24,8 @@ SEEN: Final = frozenset(
 # Events that other hosts need and history does not.
 LINKS_ONLY: Final = frozenset(
     {
-        "ACCOUNT", "AWAY", "CHGHOST", "ENTER", "GONE", "INVITE", "KILL", "KNOWN", "LEFT", "MEMBERS", "META",
-        "NAMED", "SETNAME", "UMODE", "USER", "WALLOPS",
+        "ACCOUNT", "AWAY", "CHGHOST", "ENTER", "GONE", "HALT", "INVITE", "KILL", "KNOWN", "LEFT", "MEMBERS",
+        "META", "NAMED", "SETNAME", "UMODE", "USER", "WALLOPS",
     }
 )  # fmt: skip
 # All events that links carry. Read markers and metadata of accounts stay on the host of the account.

@@ -51,6 +51,8 @@ MESSAGE_IDS: dict[str, str] = {
     "client-killed": "8c7668dcb4694c8e82efa61c06f1296b",
     "host-changed": "8d1d5b3da5454d37b7008bcddf6e95cf",
     "reload-asked": "b362142eded34e218b7ea051975a0860",
+    "halted": "2f0e3c55d2b14f0f9d0a5f5e3f2f7c11",
+    "unhalted": "6a4b0f7e8c5d4d1ba1f3c2a97a0e5b34",
     "reloaded": "ca2f2417b01e47279aac0a788b0a1c36",
     "restored": "9b2c9812936b457388553ed500a0feb6",
     "who-may-come-in": "97c40058f54f4fd39a221b7cc35f10db",

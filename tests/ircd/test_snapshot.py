@@ -189,6 +189,7 @@ KEPT_OTHERWISE = {
         "exchange",
         # The connection knows it.
         "uid",
+        "is_administrator",
     },
     Channel: {"members", "masks", "is_local", "_readers", "_has_agents"},
 }

@@ -17,6 +17,7 @@ from culture.config.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfi
 from culture.config.fleet.model import DefaultsConfig, FleetConfig, FleetLinkConfig, HostConfig
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
 from culture.config.links import LinkConfig, MeshConfig
+from culture.config.loop_guard import LoopGuardConfig
 from culture.config.permissions import PermissionRule, PermissionsConfig
 from culture.config.skills import BUILT_IN, HistoryConfig, LoggerConfig
 from culture.config.supervisor import HeartbeatConfig, SupervisorConfig
@@ -195,6 +196,7 @@ def man_terms(page: str) -> set[str]:
                 AgentsConfig,
                 ServerConfig,
                 TurnsConfig,
+                LoopGuardConfig,
                 WebhooksConfig,
                 SupervisorConfig,
                 HeartbeatConfig,

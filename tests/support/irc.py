@@ -42,6 +42,15 @@ class Plain:
             await self.writer.wait_closed()
 
 
+async def all_are_in(client: Plain, *nicks: str, channel: str = "#general") -> None:
+    """Wait until the client's server knows that all these are in a channel."""
+    while True:
+        client.send(f"NAMES {channel}")
+        members = await client.until(" 353 ")
+        if all(nick in members for nick in nicks):
+            return
+
+
 async def log_in(client: Plain, account: str, password: str) -> None:
     """Log in to an account by SASL, before or after registration."""
     secret = base64.b64encode(f"\0{account}\0{password}".encode()).decode()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
+from culture.agent.authority.loop_guard import LoopGuard
 from culture.agent.inbox.attention import (
     Attention,
     Concern,
@@ -53,6 +54,7 @@ class Inbox:
         attention: Attention,
         questions: Questions,
         turn_loop: TurnLoop,
+        loop_guard: LoopGuard,
         oldest_s: float,
         *,
         on_status_asked: Callable[[str], None],
@@ -65,6 +67,7 @@ class Inbox:
         self._attention = attention
         self._questions = questions
         self._turn_loop = turn_loop
+        self._loop_guard = loop_guard
         self._on_status_asked = on_status_asked
         self._on_control = on_control
         self._on_error = on_error
@@ -132,6 +135,7 @@ class Inbox:
                 self._spoke(conversation, said.text, said.time, said.msgid, is_answer=is_answer)
             return
         self._buffer_message(conversation, said)
+        self._loop_guard.heard(said)
         word = self._control_word(said)
         # `abort` may be the answer to an open question.
         if word is not None and (word is not ControlWord.ABORT or not self._questions.take(said)):
@@ -158,11 +162,13 @@ class Inbox:
         if asks_for_status(said, own_nick):
             self._on_status_asked(conversation)
         else:
+            self._loop_guard.called(said)
             self._turn_loop.enqueue(_queued_message(said, concern))
 
     def _spoke(self, target: str, text: str, at: str | None, msgid: str, *, is_answer: bool) -> None:
         self._buffer(target, self._client.nick, text, at, msgid)
         if is_answer:
+            self._loop_guard.spoke(target, is_channel=self._client.is_channel(target))
             self._turn_loop.agent_spoke(target, text, msgid)
 
     def _buffer_message(self, conversation: str, said: Said) -> None:

@@ -7,7 +7,7 @@ Everybody else is a guest of unknown kind, who may use the network and decides n
 
 from typing import Final
 
-from culture.config.ircd import ACCOUNT_PREFIX, UNIX_PREFIX, IrcdConfig
+from culture.config.ircd import ACCOUNT_PREFIX, UNIX_PREFIX
 from culture.ircd.commands.session.confinement import is_agent
 from culture.ircd.server import Ircd
 from culture.ircd.session import Session
@@ -42,11 +42,6 @@ def kind_of(ircd: Ircd, session: Session) -> SenderKind:
         return SenderKind.UNKNOWN
     is_person = any(_is_named(ircd, session, who) for who in ircd.config.people)
     return SenderKind.PERSON if is_person else SenderKind.UNKNOWN
-
-
-def is_believed(config: IrcdConfig, host: str) -> bool:
-    """Return whether another host is believed about who is a person, and when to halt."""
-    return any(link.name == host and link.is_believed for link in config.links)
 
 
 def _is_named(ircd: Ircd, session: Session, who: str) -> bool:

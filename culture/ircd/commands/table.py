@@ -17,6 +17,7 @@ from culture.ircd.commands.people.presence import away, ison, setname, userhost
 from culture.ircd.commands.people.who import who
 from culture.ircd.commands.people.whois import whois, whowas
 from culture.ircd.commands.row import Command
+from culture.ircd.commands.server.halt import halt, unhalt
 from culture.ircd.commands.server.help import help_, help_index
 from culture.ircd.commands.server.info import admin, info, lusers, motd, stats, summon, time, users, version
 from culture.ircd.commands.server.links import connect, links, map_, server, squit
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Command] = {
     "CHGHOST": Command(chghost, params=3),
     "CONNECT": Command(connect, params=1),
     "ERROR": Command(ignore, phases=ANY),
+    "HALT": Command(halt, params=1, phases=ANY),
     "HELP": Command(help_),
     "HELPINDEX": Command(help_index),
     "HELPOP": Command(help_),
@@ -80,6 +82,7 @@ COMMANDS: dict[str, Command] = {
     "TAGMSG": Command(tagmsg),
     "TIME": Command(time),
     "TOPIC": Command(topic, params=1),
+    "UNHALT": Command(unhalt, params=1, phases=ANY),
     "USER": Command(user, params=4, phases=NEW),
     "USERHOST": Command(userhost, params=1),
     "USERS": Command(users),

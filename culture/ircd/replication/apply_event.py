@@ -7,8 +7,8 @@ event arrives, its user may have another nick, its channel another name, and its
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from culture.ircd.authority.kinds import is_believed
-from culture.ircd.authority.marks import believed_tags, note_agent
+from culture.ircd.authority.halting import halt_of, receive_halt
+from culture.ircd.authority.marks import mark_remote
 from culture.ircd.commands.messages.privmsg import call_absent
 from culture.ircd.commands.people.chghost import show_host
 from culture.ircd.commands.server.oper import call_out, put_out
@@ -104,16 +104,15 @@ class EventApplier:
         if target is None or self._state.redactions.has(record.target, record.id):
             return
         sender = self._source(record)
-        note_agent(self._state, sender, record.tags)
         room = LINE_BYTES - size(f":{sender.mask} {command} {record.target} :")
-        is_believed_here = record.scope == "*" and is_believed(self._ircd.config, record.origin)
-        tags = believed_tags(record.tags, is_believed=is_believed_here)
+        tags = {**record.tags}
         tags.pop(PROOF_TAG, None)
         lines = tags.pop(LINES_TAG, "")
         is_whole = "\n" not in record.text and size(record.text) <= room and not lines
         fragments = () if is_whole else fragments_of(record.text, room, lines)
         to = status_of(record.target)
         event = Said(sender, command, target, record.text, tags, (), to, fragments)
+        event = mark_remote(self._ircd, event, record.origin, record.scope)
         sender.spoke_at = record.at if command == "PRIVMSG" else sender.spoke_at
         message = render_message(event, record.id, record.at)
         self._ircd.delivery.deliver_message(event, message, recipients_of(event))
@@ -193,6 +192,10 @@ class EventApplier:
 
     def _wallops(self, record: EventRecord) -> None:
         call_out(self._ircd, self._source(record), record.text)
+
+    def _halt(self, record: EventRecord) -> None:
+        if record.scope == "*":
+            receive_halt(self._ircd, record.origin, halt_of(record))
 
     # Members of channels.
 
@@ -370,6 +373,7 @@ _TABLE: Final[dict[str, Callable[[EventApplier, EventRecord], None]]] = {
     "CHGHOST": EventApplier._host,
     "ENTER": EventApplier._enter,
     "GONE": EventApplier._quit,
+    "HALT": EventApplier._halt,
     "INVITE": EventApplier._invite,
     "JOIN": EventApplier._join,
     "KICK": EventApplier._kick,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from culture.ircd.authority.halting import mesh_halt_lines, receive_halt
 from culture.ircd.delivery.queue import DeliveryQueue
 from culture.ircd.replication.apply_event import EventApplier
 from culture.ircd.replication.apply_snapshot import SnapshotApplier, send_queued
@@ -44,7 +45,9 @@ class MeshHost:
     def snapshot(self, origin: str, channels: frozenset[Folded] | None) -> Sequence[str]:
         """Return the state of a host as snapshot lines, limited to some channels or complete."""
         own = self._ircd.name
-        return snapshot_lines(self._state, own, "" if origin == own else origin, channels)
+        is_own = origin == own
+        lines = snapshot_lines(self._state, own, "" if is_own else origin, channels)
+        return [*lines, *mesh_halt_lines(self._ircd)] if is_own and channels is None else lines
 
     def apply_snapshot(
         self, origin: str, lines: Sequence[str], channels: frozenset[Folded] | None = None
@@ -58,6 +61,8 @@ class MeshHost:
         SnapshotApplier(self._ircd, origin, known, queue).run()
         send_queued(self._ircd, queue, "" if was_shown else f"netjoin {self._ircd.name} {origin}")
         self._shown.add(origin)
+        if known.halt is not None:
+            receive_halt(self._ircd, origin, known.halt)
 
     def apply_event(self, record: EventRecord, *, is_replayed: bool) -> None:
         """Record an event of another host, apply it and deliver it. Raises MalformedLine."""
@@ -125,5 +130,7 @@ def _check_scope(known: HostSnapshot, channels: frozenset[Folded]) -> None:
     """Refuse a snapshot that exceeds the scope of the link. Raises MalformedLine."""
     if not known.names <= channels:
         raise MalformedLine("the snapshot has channels outside the scope of the link")
+    if known.halt is not None:
+        raise MalformedLine("the snapshot has a halt, which a limited link does not carry")
     if any(not user.places for user in known.users.values()):
         raise MalformedLine("the snapshot has users who are in no channel of the link's scope")

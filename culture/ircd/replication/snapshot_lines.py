@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from culture.ircd.authority.halts import Halt
 from culture.ircd.model.ban_lists import MASK_LISTS, MaskList, ban_for_others
 from culture.ircd.model.channel import FLAGS, Channel, Flag, Setting, Status
 from culture.ircd.model.state import State
@@ -105,6 +106,8 @@ class HostSnapshot:
     users: dict[Folded, SnapshotUser] = field(default_factory=dict)
     channels: dict[Folded, SnapshotChannel] = field(default_factory=dict)
     standings: list[SnapshotStanding] = field(default_factory=list)
+    # The last halt of the mesh that the host knows.
+    halt: Halt | None = None
 
     @property
     def names(self) -> set[Folded]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from culture.ircd.authority.halts import Halt
 from culture.ircd.model.ban_lists import MASK_BYTES, MASK_LISTS, ban_seen_from
 from culture.ircd.model.channel import STATUSES, Setting, Status
 from culture.ircd.model.metadata import is_key
@@ -25,6 +26,7 @@ from culture.names import HOST_LENGTH, Folded, fold
 from culture.protocol.event_record import NAMED_TAG, SOURCE_LENGTH, EventRecord
 from culture.protocol.line import Line, MalformedLine, parse_line
 from culture.protocol.peers import validate
+from culture.protocol.peers.events import check_halt
 
 # The longest mask that a client may set, with the host of the account that it names.
 MASK_LENGTH: Final = MASK_BYTES + HOST_LENGTH + 1
@@ -102,6 +104,11 @@ class SnapshotReader:
             validate.text_line(realname),
             validate.session_id(*session),
         )
+
+    def _halt(self, line: Line) -> None:
+        sign, stamp, by, why = line.params
+        check_halt(sign, stamp, by, why)
+        self.known.halt = Halt(sign == "+", self._stamp(stamp), by, why)
 
     def _away(self, line: Line) -> None:
         nick, text = line.params
@@ -240,6 +247,7 @@ def read_members(text: str, own: str, now: float) -> tuple[HostSnapshot, dict[Fo
 _READERS: Final = {
     "AWAY": SnapshotReader._away,
     "CHANNEL": SnapshotReader._channel,
+    "HALT": SnapshotReader._halt,
     "IN": SnapshotReader._place_user,
     "META": SnapshotReader._metadata,
     "SET": SnapshotReader._setting,

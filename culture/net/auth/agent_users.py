@@ -101,6 +101,10 @@ class AgentUsers:
         """Return the nick of the agent whose own Unix user this is."""
         return self._users.agents.get(uid) if uid is not None else None
 
+    def is_administrator(self, uid: int | None) -> bool:
+        """Return whether this is root or the user that the server runs as."""
+        return uid is not None and uid in (0, self._own_uid)
+
     def name_of(self, uid: int | None) -> str:
         """Return the user's name for the journal, or its number if it has no name."""
         return "" if uid is None else self._users.by_uid.get(uid, str(uid))

@@ -17,11 +17,14 @@ _OF_LINES: Final = frozenset({"PRIVMSG", "NOTICE", "KNOWN", "MEMBERS"})
 _IN_CHANNEL: Final = frozenset(
     {"ENTER", "INVITE", "JOIN", "KICK", "KNOWN", "LEFT", "MEMBERS", "MODE", "PART", "RENAME", "TOPIC"}
 )
+# Events that a host causes itself; no user does.
+_OF_HOSTS: Final = frozenset({"HALT", "KNOWN", "MEMBERS"})
 _ANYWHERE: Final = SPOKEN | {"REDACT", "META"}
 # The least and greatest number of parameters between target and text.
 _PARAMS: Final[Mapping[str, tuple[int, int]]] = {
     "CHGHOST": (2, 2),
     "ENTER": (3, 3),
+    "HALT": (3, 3),
     "INVITE": (1, 1),
     "KICK": (1, 1),
     "LEFT": (0, 1),
@@ -41,8 +44,11 @@ def check_event(record: EventRecord) -> None:
         raise validate.refuse("not an event", command)
     validate.host_name(record.origin)
     validate.source(record.source, record.origin)
-    if record.source.startswith(validate.HOST_ITSELF) and command not in ("KNOWN", "MEMBERS"):
+    is_of_host = record.source.startswith(validate.HOST_ITSELF)
+    if is_of_host and command not in _OF_HOSTS:
         raise validate.refuse(f"{command} of nobody", record.source)
+    if command == "HALT" and not is_of_host:
+        raise validate.refuse("HALT of a user", record.source)
     if record.account is not None:
         validate.account(record.account)
     if (
@@ -127,6 +133,22 @@ def _check_enter(record: EventRecord) -> None:
     validate.time_and_host(record.params[2])
 
 
+def _check_halt(record: EventRecord) -> None:
+    sign, stamp, by = record.params
+    check_halt(sign, stamp, by, record.text)
+
+
+def check_halt(sign: str, stamp: str, by: str, why: str) -> None:
+    """Check the fields of a halt, in an event or in a snapshot. Raise MalformedLine."""
+    if sign not in ("+", "-"):
+        raise validate.refuse("HALT neither begins nor ends", sign)
+    validate.time_and_host(stamp)
+    if not by or by.startswith(":"):
+        raise validate.refuse("HALT by nobody", by)
+    validate.word(by, validate.NICK_LENGTH)
+    validate.text_line(why)
+
+
 def _check_chghost(record: EventRecord) -> None:
     validate.user_name(record.params[0])
     validate.address(record.params[1])
@@ -151,6 +173,7 @@ def _check_members(record: EventRecord) -> None:
 _PARAM_CHECKS: Final[Mapping[str, Callable[[EventRecord], None]]] = {
     "CHGHOST": _check_chghost,
     "ENTER": _check_enter,
+    "HALT": _check_halt,
     "INVITE": lambda record: _void(validate.any_nick(record.params[0])),
     "KICK": lambda record: _void(validate.any_nick(record.params[0])),
     "MEMBERS": _check_members,
@@ -169,6 +192,8 @@ def check_event_times(record: EventRecord, now: float) -> None:
     validate.by_now(int(record.at * 1000), now)
     if STAMP_TAG in record.tags:
         validate.by_now(int(record.tags[STAMP_TAG]), now)
+    if record.command == "HALT":
+        validate.by_now(validate.time_and_host(record.params[1])[0], now)
     if record.command == "ENTER":
         validate.by_now(int(record.params[0]), now)
         validate.by_now(validate.time_and_host(record.params[2])[0], now)

@@ -179,6 +179,7 @@ def check_local_users(world: HostileWorld) -> None:
                 assert user.account is None, f"{user.nick} is logged in to {user.account}"
                 assert not user.is_operator, f"{user.nick} is an operator"
                 assert MARK not in user.realname, f"{user.nick} is called {user.realname}"
+        assert process.ircd.halts.current is None, f"{name} is halted by {process.ircd.halts.current}"
         assert process.mesh.hosts.own.generation < world.now + 4 * 86_400
 
 

@@ -192,6 +192,7 @@ class Lies:
                 "UMODE",
                 "MEMBERS",
                 "INVITE",
+                "HALT",
                 "OPER",
             ),
         )
@@ -199,6 +200,8 @@ class Lies:
 
     def _line(self, origin: str, command: str, more: str = "") -> str:
         source = self._mask(self._one(origin, origin, self._honest()))
+        if command == "HALT" and self._random.random() < 0.8:
+            source = f"*!*@{origin}"
         tags = f"o={origin};n={self._number()};t={self._time()};i={MARK}{next(self._counter)}{more}"
         if self._random.random() < 0.3:
             tags += f";a={self._one('admin', 'ori', 'ori@spark', 'a b', '')}"
@@ -213,6 +216,8 @@ class Lies:
         if self._random.random() < 0.2:
             tags += ";r"
         target = self._one(self._channel(), self._channel(), self._nick(), "\\e")
+        if command == "HALT" and self._random.random() < 0.8:
+            target = "\\e"
         params = self._params(command)
         text = self._text(command)
         return f"@{tags} :{source} {command} {target}{params} :{text}"
@@ -229,6 +234,7 @@ class Lies:
             "ENTER": f" {self._time()} o {self._stamp()}",
             "MEMBERS": " \\e \\e",
             "INVITE": f" {self._nick()}",
+            "HALT": f" {self._one('+', '+', '-', 'x')} {self._stamp()} {self._one(self._nick(), '')}",
         }
         return known.get(command, "") if self._random.random() < 0.9 else self._one(" x", " a\\sb", "")
 
@@ -279,6 +285,7 @@ class Lies:
             f"STAND {self._channel()} {self._stamp()} {self._stamp()} o+{self._stamp()}",
             f"META {nick} {self._one('url', 'BAD')} :{MARK}",
             f"AWAY {nick} :{MARK}",
+            f"HALT {self._one('+', '-', 'x')} {self._stamp()} {nick} :{MARK}",
         )
 
     def _state(self, victim: str) -> list[str]:

@@ -45,6 +45,11 @@ MANUAL: Final[dict[str, HelpEntry]] = {
         "The privilege is `link`. The host is one of `links`.",
     ),
     "ERROR": HelpEntry("", "Ignored from clients.", is_for_people=False),
+    "HALT": HelpEntry(
+        "host|mesh [:reason]",
+        "Stops all agents of this host, or of all linked hosts. For operators of the server.",
+        "The privilege is `halt`. Also for root, before registration.",
+    ),
     "HELP": HelpEntry("[command]", "Explains a command.", "Without one, lists all commands."),
     "HELPINDEX": HelpEntry("", "Lists all commands.", is_for_people=False),
     "HELPOP": HelpEntry("[command]", "The same as HELP.", is_for_people=False),
@@ -172,6 +177,11 @@ MANUAL: Final[dict[str, HelpEntry]] = {
     ),
     "TIME": HelpEntry("[server]", "Shows the server's time."),
     "TOPIC": HelpEntry("#a [:text]", "Shows or sets the topic of a channel.", "An empty text clears it."),
+    "UNHALT": HelpEntry(
+        "host|mesh [:reason]",
+        "Lets agents work again. For operators of the server.",
+        "The privilege is `halt`. Also for root, before registration.",
+    ),
     "USER": HelpEntry("name 0 * :real name", "With NICK, registers.", is_for_people=False),
     "USERHOST": HelpEntry(
         "nick ...", "Shows the hosts of up to five users.", "`-` is away, `*` an operator."

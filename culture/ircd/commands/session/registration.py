@@ -4,6 +4,7 @@ import hmac
 import re
 from functools import partial
 
+from culture.ircd.authority.halting import tell_halt_state
 from culture.ircd.authority.kinds import update_kind
 from culture.ircd.commands.server.info import send_lusers, send_motd
 from culture.ircd.commands.session.authentication import abandon_exchange
@@ -167,3 +168,4 @@ def _welcome(ircd: Ircd, session: Session) -> None:
     send_own(ircd, session)
     send_lusers(ircd, session)
     send_motd(ircd, session)
+    tell_halt_state(ircd, session)
