@@ -5,6 +5,7 @@ import socket
 import sys
 from pathlib import Path
 
+import pytest
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage
 from support.bridge import BridgeProcess, text_of
 from support.irc import connected
@@ -14,6 +15,9 @@ from culture.config.loader import parse
 from culture.rehearsal.environment import environment
 from culture.rehearsal.script import Script
 from culture.rehearsal.server import RehearsalServer
+
+# Each test starts a server and a bridge, which imports much.
+pytestmark = pytest.mark.timeout(180)
 
 SCRIPT = """
 rules:

@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import pytest
 from support.accounts import PASSWORD, accounts_in
 from support.bridge import BridgeProcess, text_of
 from support.irc import connected
 from support.servers import Server
 
 from culture.protocol.authority.senders import SENDER_TAG
+
+# Each test starts a server and a bridge, which imports much.
+pytestmark = pytest.mark.timeout(180)
 
 
 async def test_what_a_delegate_says_is_proved_to_be_a_persons_word(home: Path, server: Server):

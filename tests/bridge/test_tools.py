@@ -11,6 +11,9 @@ from support.bridge import BridgeProcess, text_of
 from support.irc import connected
 from support.servers import Server
 
+# Each test starts a server and a bridge, which imports much.
+pytestmark = pytest.mark.timeout(180)
+
 FIVE = ["send_message", "read_messages", "create_channel", "list_channels", "get_members"]
 WIKI = [
     "read",
