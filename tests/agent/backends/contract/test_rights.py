@@ -1,7 +1,9 @@
 """What an agent may do: nothing that was not judged, and whatever its daemon does for it."""
 
+import asyncio
+
 import pytest
-from support.watched import OK, Judge, ends, told
+from support.watched import OK, Judge, ends, processes, told
 
 from culture.agent.contract import Tool
 from culture.errors import UsageError
@@ -106,3 +108,47 @@ async def test_a_session_that_goes_on_has_its_tools(start, model, eventually):
 
 def offered(model) -> tuple[str, ...]:
     return model.server.asked[-1].request.conversation.tools
+
+
+async def test_who_is_stopped_while_a_permission_is_pending_does_nothing_more(
+    start, model, mark, home, eventually
+):
+    """A refusal would let the agent go on without anybody who watches it."""
+    asked = []
+
+    async def judge(request):
+        asked.append(request)
+        await asyncio.Event().wait()
+
+    model.play(TOUCH)
+    agent = await start("go", judge=judge)
+    await eventually(lambda: asked, within_s=60)
+    requests = len(model.server.asked)
+
+    await agent.runner.stop()
+
+    assert agent.exits == [0]
+    assert processes(mark) == {}
+    assert len(model.server.asked) == requests
+    assert not (home / "work" / "owned").exists()
+
+
+async def test_who_is_interrupted_while_a_permission_is_pending_can_go_on(start, model, home, eventually):
+    asked = []
+
+    async def judge(request):
+        asked.append(request)
+        await asyncio.Event().wait()
+
+    model.play(TOUCH)
+    agent = await start("go", judge=judge)
+    await eventually(lambda: asked, within_s=60)
+
+    await agent.runner.interrupt()
+
+    [result] = await ends(agent, eventually)
+    assert result.failed
+    model.play(OK)
+    await agent.runner.send_prompt("and now?")
+    assert not (await ends(agent, eventually, 2))[1].failed
+    assert not (home / "work" / "owned").exists()
