@@ -1,4 +1,4 @@
-"""Anthropic Messages as a wire format: requests, and replies as JSON or as server-sent events.
+"""Read and write Anthropic Messages: requests, and replies as JSON or as server-sent events.
 
 https://docs.anthropic.com/en/api/messages and …/messages-streaming
 """
@@ -91,7 +91,7 @@ def _texts(blocks: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _result(spoken: list[tuple[Any, list[dict[str, Any]]]]) -> ToolOutput | None:
-    """The tool's result that the conversation ends with, unless the user said something after it."""
+    """Return the tool's result at the end of the conversation, unless the user said something after it."""
     role, blocks = spoken[-1] if spoken else (None, [])
     results = [block for block in blocks if block.get("type") == "tool_result"]
     if role != "user" or not results or _texts(blocks):
@@ -110,7 +110,7 @@ def _result(spoken: list[tuple[Any, list[dict[str, Any]]]]) -> ToolOutput | None
 
 
 def _aside(data: Mapping[str, Any]) -> Reply | None:
-    """What the CLI asks for itself: probes of one token, and small structured answers without tools."""
+    """Return the answer to what the CLI asks for itself: probes of one token, small structured answers."""
     if data.get("max_tokens") == 1:
         return (ReplyText("."),)
     config = data.get("output_config")

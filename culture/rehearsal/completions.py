@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions as a wire format: requests, and replies as JSON or as server-sent events.
+"""Read and write OpenAI Chat Completions: requests, and replies as JSON or as server-sent events.
 
 https://platform.openai.com/docs/api-reference/chat and …/chat-streaming
 """

@@ -1,11 +1,11 @@
-"""What a model is asked, as far as a script may look at it."""
+"""The part of a request to the model that a script can look at."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gave, and the call that it answers."""
+    """What a tool returned, and the call that it answers."""
 
     tool: str
     # What was run, for a tool that runs commands.
@@ -16,6 +16,8 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ModelConversation:
+    """A conversation that the model is asked to continue."""
+
     model: str
     # What the user said last, without what the CLI adds for the model's information.
     prompt: str

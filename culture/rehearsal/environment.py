@@ -1,10 +1,10 @@
-"""What points the real CLIs at the rehearsal model, and keeps them from reaching anything else."""
+"""Point the real CLIs at the rehearsal model, and keep them from reaching anything else."""
 
 REHEARSING = "CULTURE_REHEARSING"
 
 
 def environment(url: str) -> dict[str, str]:
-    """Variables for a process that is to rehearse. They win over a person's own key, login and proxy."""
+    """Return the variables of a process that rehearses. They win over a person's key, login and proxy."""
     return {
         # Tells our own programs that what the CLI takes for its cost is not.
         REHEARSING: "1",

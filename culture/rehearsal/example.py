@@ -1,4 +1,4 @@
-"""The smallest value that a JSON schema accepts, for questions whose answer does not matter."""
+"""Make the smallest value that a JSON schema accepts, for questions whose answer does not matter."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What both wire formats of OpenAI have in common: failures, and the arguments of calls as texts of JSON.
+"""Share what both wire formats of OpenAI have: failures, and arguments of calls as JSON texts.
 
 https://platform.openai.com/docs/guides/error-codes
 """
@@ -28,7 +28,7 @@ def failure(fail: Fail) -> Json:
 
 
 def text_of(content: Any) -> str:
-    """Content is a text, or a list of parts of which some have one."""
+    """Return the text of a content, which is a text or a list of parts."""
     if isinstance(content, str):
         return content
     texts = (part["text"] for part in dicts(content) if isinstance(part.get("text"), str))
@@ -44,7 +44,7 @@ def result(name: Any, arguments: Any, output: Any) -> ToolOutput:
 
 
 def aside(wanted: Any, schema_in: str) -> Reply | None:
-    """A small structured answer that a CLI asks for on the side."""
+    """Return the small structured answer that a CLI asks for on the side, if it does."""
     if not isinstance(wanted, dict) or wanted.get("type") != "json_schema":
         return None
     holder: Any = wanted.get(schema_in) if schema_in else wanted

@@ -1,4 +1,4 @@
-"""The scripted model itself: which rule answers a conversation, and what it answers."""
+"""The scripted model: find the rule that answers a conversation, and carry it out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class Rehearsal:
 def find_rule(
     rules: Sequence[ScriptRule], used: Sequence[int], conversation: ModelConversation
 ) -> int | None:
-    """The first rule that fits and may still answer."""
+    """Return the index of the first rule that fits and may still answer."""
     for index, (rule, times_used) in enumerate(zip(rules, used, strict=True)):
         if rule.times and times_used >= rule.times:
             continue
@@ -88,7 +88,7 @@ def reply_of(rule: ScriptRule, conversation: ModelConversation) -> Reply:
 
 
 def values_for(rule: ScriptRule, conversation: ModelConversation) -> dict[str, str]:
-    """What the names in the rule's answer stand for. A group that took no part is empty."""
+    """Return the values of the names in the rule's answer. A group that did not match is empty."""
     found = compile_pattern(rule.prompt).search(conversation.prompt)
     values = found.groupdict(default="") if found else {}
     if conversation.result is not None:

@@ -1,4 +1,4 @@
-"""What the model does in one reply, as values that no wire format knows about."""
+"""The steps of one reply of the model, independent of the wire format."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,23 +7,29 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ReplyText:
+    """The model writes a text."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
+    """The model calls a tool."""
+
     name: str
     input: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
+    """The model pauses."""
+
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Before any content this is the HTTP status; after that, the stream ends with an error."""
+    """The API fails: with this HTTP status before any content, with an error in the stream after that."""
 
     status: int
     message: str
@@ -48,7 +54,7 @@ Reply = tuple[ReplyStep, ...]
 
 
 def content_of(reply: Reply) -> list[Content]:
-    """Texts and tool calls, in order; texts with no tool call between them are one."""
+    """Return texts and tool calls in order. Texts without a tool call between them are joined."""
     content: list[Content] = []
     for step in reply:
         match step:

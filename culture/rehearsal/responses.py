@@ -1,4 +1,4 @@
-"""OpenAI Responses as a wire format: requests, and replies as JSON or as server-sent events.
+"""Read and write OpenAI Responses: requests, and replies as JSON or as server-sent events.
 
 https://platform.openai.com/docs/api-reference/responses and …/responses-streaming
 """
@@ -58,7 +58,7 @@ def _conversation(data: Mapping[str, Any], items: list[dict[str, Any]]) -> Model
 
 
 def _tools(offered: list[dict[str, Any]]) -> Iterator[str]:
-    """One that is in a namespace is `namespace.name` to scripts."""
+    """Return the names of tools; one in a namespace is `namespace.name` to scripts."""
     for tool in offered:
         inner = openai.names(dicts(tool.get("tools")))
         yield from (f"{tool.get('name')}.{name}" for name in inner)

@@ -1,4 +1,4 @@
-"""What a script says: rules in order, the first that fits the conversation answers.
+"""The form of a script: rules in order, of which the first that fits the conversation answers.
 
 rules:
   - name: greeting
@@ -27,7 +27,7 @@ _OWN_HEADERS = ("content-type", "content-length", "transfer-encoding", "connecti
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern as scripts write them: upper and lower case are one, `^` and `$` are at every line."""
+    """Compile a pattern of a script: it ignores case, and `^` and `$` match at every line."""
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
@@ -81,12 +81,16 @@ def _is_absent(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolStep:
+    """Call a tool."""
+
     name: str
     input: dict[str, Any] = field(default_factory=dict, metadata={CHECK: _check_json})
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorStep:
+    """Fail as an API does."""
+
     status: int = checked(_check_status)
     # Empty: the one that belongs to the status.
     type: str = ""
@@ -109,7 +113,7 @@ class ScriptUsage:
 
 @dataclass(frozen=True, slots=True)
 class ScriptStep:
-    """One of these, and only one."""
+    """One step of an answer: exactly one field is set."""
 
     text: str | None = None
     # The words of a command for the Bash tool; each stays one word whatever is filled into it.
@@ -136,6 +140,8 @@ class ScriptStep:
 
 @dataclass(frozen=True, slots=True)
 class ScriptRule:
+    """When the model answers, and what."""
+
     answer: tuple[ScriptStep, ...] = checked(_check_not_empty)
     # What logs and tests call it; empty: its number.
     name: str = ""
@@ -166,7 +172,7 @@ class ScriptRule:
 
     @property
     def names(self) -> set[str]:
-        """What may be filled into the answer."""
+        """Return the names that may be filled into the answer."""
         of_result = {OUTPUT, LINES} if self.after_tool else set()
         return set(compile_pattern(self.prompt).groupindex) | of_result
 
@@ -184,6 +190,8 @@ class ScriptRule:
 
 @dataclass(frozen=True, slots=True)
 class Script:
+    """What the model does."""
+
     rules: tuple[ScriptRule, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""The HTTP server that speaks the wire formats: carries out what the script decided."""
+"""Serve the wire formats over HTTP and carry out what the script decided."""
 
 import asyncio
 import contextlib
@@ -105,7 +105,7 @@ class RehearsalServer:
             await web.SockSite(self._runner, each).start()
 
     def play(self, script: Script) -> None:
-        """From now on another script; its rules have not answered yet."""
+        """Play another script from now on; its rules have not answered yet."""
         self._rehearsal = Rehearsal(script)
 
     def _app(self) -> web.Application:
@@ -200,7 +200,7 @@ class RehearsalServer:
                 raise _ConnectionDropped
 
     async def _pause(self, http: web.Request, seconds: float | None) -> None:
-        """Wait so long, or without end; less if the other side goes away or the server stops."""
+        """Wait for some seconds, or without end. Stop when the other side goes away or the server stops."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds if seconds is not None else float("inf")
         while (left := end - loop.time()) > 0 and not self._stopping.is_set():

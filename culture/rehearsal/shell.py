@@ -1,4 +1,4 @@
-"""The tool by which a CLI runs commands: each CLI has its own name and form for what scripts call Bash."""
+"""Translate the tool Bash of scripts: each CLI has its own name and form of the tool that runs commands."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,6 +14,8 @@ BASH: Final = "Bash"
 
 @dataclass(frozen=True, slots=True)
 class Shell:
+    """The form of a tool that runs commands."""
+
     # Where in the tool's input the command is.
     key: str = COMMAND
     # What else the tool insists on.
@@ -43,7 +45,7 @@ _REPORTS: Final = (
 
 
 def in_own_words(reply: Reply, offered: tuple[str, ...]) -> Reply:
-    """The reply, with commands given to that tool for them which the CLI offers."""
+    """Return the reply with its commands given to the tool that the CLI offers for them."""
     name = next((name for name in SHELLS if name in offered), BASH)
     shell = SHELLS[name]
 
@@ -57,7 +59,7 @@ def in_own_words(reply: Reply, offered: tuple[str, ...]) -> Reply:
 
 
 def result_of(tool: str, given: Mapping[str, Any], output: str) -> ToolOutput:
-    """What a tool gave, with a shell's result told as that of Bash."""
+    """Return what a tool returned; a shell's result becomes one of Bash."""
     shell = SHELLS.get(tool)
     if shell is None:
         return ToolOutput(tool, "", output)

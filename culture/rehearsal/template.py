@@ -1,4 +1,4 @@
-"""`{name}` in the texts of a script, filled with what the prompt said.
+"""Fill `{name}` in the texts of a script with what the prompt said.
 
 `{a|b}` is the first of the two that has a value; `{{name}}` stands for `{name}` itself. Braces around
 anything else than names are left alone, so that JSON and code need no care.
@@ -30,19 +30,19 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def fill_words(words: Iterable[str], values: Mapping[str, str]) -> str:
-    """A command line in which each word stays one word, whatever is filled into it."""
+    """Return a command line in which each word stays one word, whatever is filled into it."""
     readable = {name: _readable(value) for name, value in values.items()}
     return shlex.join(fill(word, readable) for word in words)
 
 
 def _readable(value: str) -> str:
-    """Only what can be seen: the CLI refuses commands that hide colour codes or odd spaces."""
+    """Return the visible characters: the CLI refuses commands with hidden colour codes or odd spaces."""
     spaced = (" " if char.isspace() else char for char in value)
     return "".join(char for char in spaced if char.isprintable())
 
 
 def fill_input(data: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
-    """A tool's input with every text in it filled, except the command, which is taken as it is."""
+    """Return a tool's input with every text in it filled, except the command, which is taken as it is."""
     return {key: value if key == COMMAND else _fill_any(value, values) for key, value in data.items()}
 
 
@@ -59,7 +59,7 @@ def _fill_any(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def names_in(data: Any) -> set[str]:
-    """Every name that the texts in this data ask for."""
+    """Return every name that the texts in this data use."""
     match data:
         case str():
             return {name for _, names in _PLACE.findall(data) if names for name in names.split("|")}

@@ -1,4 +1,4 @@
-"""What the server needs of a wire format, so that another one is another module."""
+"""The interface of a wire format, which is one module each."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,23 +37,25 @@ class ModelRequest:
 
 
 class WireFormat(Protocol):
+    """Reads requests and writes replies."""
+
     def read(self, body: bytes) -> ModelRequest:
-        """Raises BadRequest."""
+        """Read a request. Raise BadRequest if it is not one of this format."""
 
     def failure(self, fail: Fail) -> Json:
-        """The body of an error response."""
+        """Return the body of an error response."""
 
     def whole(self, request: ModelRequest, reply: Reply, new_id: NewId) -> Json:
-        """The reply as one JSON document. Delays and faults are the server's to carry out."""
+        """Return the reply as one JSON document. The server carries out delays and faults."""
 
     def stream(
         self, request: ModelRequest, reply: Reply, new_id: NewId
     ) -> Iterator[bytes | Delay | Drop | Stall]:
-        """The reply as events, with the delays and faults where they happen between them."""
+        """Return the reply as events, with the delays and faults between them."""
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """What every format has: an object that names a model. Raises BadRequest."""
+    """Parse what every format has: an object that names a model. Raise BadRequest if it is not one."""
     try:
         data = json.loads(body)
     except ValueError as error:
@@ -72,7 +74,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def tokens(size_bytes: int) -> int:
-    """About what a tokenizer makes of so much English text or JSON."""
+    """Estimate how many tokens so much English text or JSON has."""
     return max(1, size_bytes // 4)
 
 

@@ -1,4 +1,4 @@
-"""Keeping the backend running: with its last session, again after a crash, and not after too many."""
+"""Keep the backend running: resume its session, start it again after a crash, stop after too many."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,6 +21,8 @@ MakeRunner = Callable[[str], AgentRunnerBase]
 
 
 class BackendRunner:
+    """Runs one backend and starts it again when it ends."""
+
     def __init__(
         self,
         make_runner: MakeRunner,
@@ -68,7 +70,7 @@ class BackendRunner:
 
     @property
     def down_because(self) -> str:
-        """Why the backend does not work; empty while it does."""
+        """Return why the backend does not work; empty while it does."""
         if self.is_running:
             return self._login_missing
         return self._crashed_because or f"{self._name} is being started"
@@ -116,7 +118,7 @@ class BackendRunner:
         self._crashed(f"{self._name}: {why}")
 
     def pause(self, why: str) -> None:
-        """No turn begins until `resume`, also after a restart. The one that runs goes on."""
+        """Begin no turn until `resume`, also after a restart. A turn that runs goes on."""
         if self.paused_since_s is None:
             self.paused_since_s = self._wall_clock()
             self._file.keep(_PAUSED_SINCE, str(self.paused_since_s))
@@ -124,7 +126,7 @@ class BackendRunner:
         self.paused_because = why
 
     def resume(self) -> bool:
-        """Whether it was paused."""
+        """Allow turns again. Return whether it was paused."""
         was_paused, self.paused_because, self.paused_since_s = self.is_paused, "", None
         self._file.keep(_PAUSED, "")
         self._file.keep(_PAUSED_SINCE, "")
@@ -160,7 +162,7 @@ class BackendRunner:
         return self._runner
 
     async def _start(self) -> None:
-        """With a runner of its own each time, so that nothing of the last one is left in it."""
+        """Start the backend with a new runner, so that nothing of the last one is left in it."""
         self._is_wanted.clear()
         runner = self._make_runner(self.session_id)
         runner.on_message = self._said

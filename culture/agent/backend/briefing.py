@@ -1,4 +1,4 @@
-"""What an agent is told before its first turn: who it is, how it speaks, what its operator wants.
+"""Write what an agent is told before its first turn: who it is, how it speaks, what its operator wants.
 
 The skill is part of the briefing rather than a file that the backend has to discover: a prompt that is
 delivered verbatim comes without the listing of skills, a locked-down agent may not open files, and so

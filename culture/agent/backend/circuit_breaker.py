@@ -1,10 +1,10 @@
-"""How often a backend may crash before it is left alone."""
+"""Circuit breaker: stop restarting a backend that keeps crashing."""
 
 from collections import deque
 
 
 class CircuitBreaker:
-    """Opens with so many crashes in so many seconds, and stays open until it is closed."""
+    """Opens after `crashes` crashes within `within_s` seconds, and stays open until `close` is called."""
 
     def __init__(self, crashes: int, within_s: float) -> None:
         self._most = crashes
@@ -13,7 +13,7 @@ class CircuitBreaker:
         self.is_open = False
 
     def crashed(self, now_s: float) -> bool:
-        """Whether that was one too many."""
+        """Record a crash and return whether the breaker is open now."""
         self._crashed_at.append(now_s)
         is_full = len(self._crashed_at) == self._most
         self.is_open = self.is_open or (is_full and now_s - self._crashed_at[0] <= self._within_s)

@@ -1,4 +1,4 @@
-"""What the backend's program finds around it: its skill first on PATH, its own socket, no secrets of ours."""
+"""Make the environment of the backend's program: its skill first on PATH, its socket, no secrets of ours."""
 
 import os
 import pwd
@@ -30,9 +30,9 @@ def drop_private_variables(env: MutableMapping[str, str]) -> None:
 def session_environment(
     nick: str, socket: Path, irc: Path, keys: Mapping[str, str], env: Mapping[str, str], proof: str
 ) -> dict[str, str]:
-    """`irc` is the directory of the skill's program; an empty key leaves that of the environment.
+    """Return a session's variables. `irc` is the directory of the skill's program; empty keys are left out.
 
-    With the proof, the skill's calls are known as the agent's own.
+    The proof shows the daemon that a call of the skill is the agent's own.
     """
     own = {
         "CULTURE_NICK": nick,
@@ -44,7 +44,7 @@ def session_environment(
 
 
 def irc_directory(executable: Path, program: Path, system: Path = SYSTEM_BIN) -> Path:
-    """Where our own `irc` is: in a virtual environment, where the package puts it, or beside this program."""
+    """Return the directory of our own `irc`: of the virtual environment, the package or this program."""
     in_environment = [executable.parent] if (executable.parent.parent / "pyvenv.cfg").is_file() else []
     for directory in (*in_environment, system, program.absolute().parent):
         if os.access(directory / "irc", os.X_OK):
@@ -53,7 +53,7 @@ def irc_directory(executable: Path, program: Path, system: Path = SYSTEM_BIN) ->
 
 
 def agent_state_directory(nick: str, env: Mapping[str, str]) -> Path:
-    """Where an agent's own files are: its queue, and its work where nothing else is configured."""
+    """Return the directory of an agent's own files: its queue, and its work if nothing else is configured."""
     # A unit's state directory is the agent's alone; a person's is that of all agents.
     state = state_dir("", env)
     return state if env.get("STATE_DIRECTORY") else state / "agents" / nick
@@ -76,7 +76,7 @@ def check_directory(path: str, nick: str) -> None:
 
 
 def working_directory(configured: str, nick: str, env: Mapping[str, str]) -> Path:
-    """What is configured, else one of its own, apart from what its backend keeps in its home."""
+    """Return the configured directory, or one of the agent's own, apart from its backend's home."""
     if configured:
         check_directory(configured, nick)
         return Path(configured)

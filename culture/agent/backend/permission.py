@@ -1,4 +1,4 @@
-"""What a locked-down agent may run: one plain `irc` command, and nothing that a shell adds to one.
+"""Decide what a locked-down agent may run: one plain `irc` command, and nothing that a shell adds to it.
 
 The backends have rules of their own, by the beginning of a command. They see through `;`, `&&` and
 `$(…)`, but let variables pass: `irc send '#ops' "$SECRET"` begins like any other call of the skill.
@@ -22,7 +22,7 @@ _PLAIN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 
 
 def only_irc(tools: Collection[str] = ()) -> Judge:
-    """Lets pass the skill's program and these tools of the daemon, and refuses everything else."""
+    """Return a judge that allows the skill's program and these tools of the daemon, and nothing else."""
 
     async def judge(request: PermissionRequest) -> tuple[bool, str]:
         allowed = request.tool in tools or is_irc_command(request.command)
@@ -32,7 +32,7 @@ def only_irc(tools: Collection[str] = ()) -> Judge:
 
 
 async def decide(judge: Judge | None, request: PermissionRequest) -> tuple[bool, str]:
-    """Whether it may, and why not. What cannot be judged may not: no backend goes by rules of its own."""
+    """Return whether a call is allowed, and why not. A call that cannot be judged is refused."""
     if judge is None:
         return True, ""
     try:
@@ -47,7 +47,7 @@ async def decide(judge: Judge | None, request: PermissionRequest) -> tuple[bool,
 
 
 def is_irc_command(command: str) -> bool:
-    """Whether a shell would run `irc VERB …` with these very words, and do nothing else."""
+    """Return whether a shell would run `irc VERB …` with exactly these words, and do nothing else."""
     words = plain_words(command.strip(" \t\n"))
     if not words or words[0] != "irc":
         return False
@@ -56,7 +56,7 @@ def is_irc_command(command: str) -> bool:
 
 
 def plain_words(command: str) -> list[str] | None:
-    """The words of a command that uses nothing of the shell but quotes; None if it uses more."""
+    """Return the words of a command that uses only quotes of the shell; None if it uses more."""
     words: list[str] = []
     word: str | None = None
     rest = iter(command)
@@ -74,7 +74,7 @@ def plain_words(command: str) -> list[str] | None:
 
 
 def _piece(char: str, rest: Iterator[str], *, at_start: bool) -> str | None:
-    """What a character outside quotes contributes to its word, with what follows it; None: it is special."""
+    """Return what a character outside quotes adds to its word, with what follows; None if it is special."""
     match char:
         case "'":
             return _single_quoted(rest)

@@ -1,4 +1,4 @@
-"""A shell for the commands of an agent that drops the keys which only the backend's program needs.
+"""Make a shell for an agent's commands that drops the keys which only the backend's program needs.
 
 Claude Code can do that itself (CLAUDE_CODE_SUBPROCESS_ENV_SCRUB), but then it makes namespaces, which the
 sandbox of the agent's unit forbids. opencode cannot. Both run commands by the bash that they are told to.

@@ -1,4 +1,4 @@
-"""The directory that an agent works in, and the instructions that lie there for it."""
+"""Find the directory that an agent works in, and the instructions in it."""
 
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,12 +11,14 @@ MAX_INSTRUCTIONS_BYTES: Final = 64 * 1024
 
 
 class Instructions(NamedTuple):
+    """A file with instructions for agents."""
+
     file: str
     text: str
 
 
 def find_directory(path: str, current: Path) -> Path:
-    """The directory that is meant, seen from the one before."""
+    """Return a directory by its path, which may be relative to the current one."""
     directory = (current / Path(path).expanduser()).resolve()
     try:
         if not directory.is_dir():
@@ -28,7 +30,7 @@ def find_directory(path: str, current: Path) -> Path:
 
 
 def read_instructions(directory: Path) -> list[Instructions]:
-    """Those of a directory, each text once: one of the files is often a link to the other."""
+    """Return the instructions in a directory, each text once: one file is often a link to the other."""
     found: dict[str, str] = {}
     for name in INSTRUCTION_FILES:
         file = directory / name

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 with a program on its pipes, where both sides may ask."""
+"""Speak JSON-RPC 2.0 with a program on its pipes, where both sides send requests."""
 
 import asyncio
 import itertools
@@ -31,16 +31,16 @@ class _Closed(Exception):
 
 
 class Framing(Protocol):
-    """Where a message ends and the next one begins."""
+    """How messages are told apart in the stream."""
 
     async def read(self, reader: asyncio.StreamReader) -> bytes:
-        """The next message; empty at the end."""
+        """Return the next message; empty at the end."""
 
     def frame(self, message: bytes) -> bytes: ...
 
 
 class Lines:
-    """One message, one line."""
+    """Each message is one line."""
 
     async def read(self, reader: asyncio.StreamReader) -> bytes:
         line = await reader.readline()
@@ -51,7 +51,7 @@ class Lines:
 
 
 class Headers:
-    """Each message after a header with its length, as in the base of the Language Server Protocol."""
+    """Each message follows a header with its length, as in the Language Server Protocol."""
 
     async def read(self, reader: asyncio.StreamReader) -> bytes:
         try:
@@ -66,7 +66,7 @@ class Headers:
 
 
 class JsonRpcConnection:
-    """`on_notice` is awaited for each notification, one after the other; `on_request` runs beside them.
+    """A connection. `on_notice` is awaited for one notification at a time; `on_request` runs beside them.
 
     What `on_request` returns is the answer to the program, and so is an RpcError that it raises.
     """
@@ -112,11 +112,11 @@ class JsonRpcConnection:
             self._asked.pop(number, None)
 
     def notify(self, method: str, params: Params) -> None:
-        """Never waits. What a program that is gone does not read is lost."""
+        """Send a notification without waiting. It is lost if the program is gone."""
         self._send({"method": method, "params": params})
 
     async def _next(self) -> dict[str, Any]:
-        """The next message. What else is written where only messages should be is passed over."""
+        """Return the next message and skip whatever is not one."""
         while True:
             try:
                 data = await self._framing.read(self._reader)

@@ -1,4 +1,4 @@
-"""How each backend's own program logs in, and how to tell that it has a key or a login already."""
+"""Know how each backend's program logs in, and whether it has a key or a login already."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +27,8 @@ class CredentialFile:
 
 @dataclass(frozen=True, slots=True)
 class Login:
+    """How a program logs in."""
+
     # What stands behind the program's name.
     arguments: tuple[str, ...]
     # What a person without a browser on this host has to do.

@@ -1,4 +1,4 @@
-"""A backend's program on pipes, with everything that it starts, and an end for all of them."""
+"""Run a backend's program on pipes, and end it with every process that it started."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ _LOOKS_IN_VAIN: Final = 20
 
 
 class Program:
-    """Started in a session of its own. What it starts is known by a mark in its environment.
+    """A program in a session of its own. A mark in the environment finds the processes that it starts.
 
     The process group is not enough: shells, daemons and tools make groups of their own, and outlive the
     program that was to look after them.
@@ -74,7 +74,7 @@ class Program:
         return self._process.stdin
 
     async def wait(self) -> int:
-        """Its exit status, negative for a signal, once it and everything that it started is gone."""
+        """Wait for the end of it and all that it started. Return its exit status, negative for a signal."""
         await _has_exited(self._process.pid)
         await end_marked(self.mark)
         # Before that, it would wait for whoever else holds the pipes.
@@ -99,7 +99,7 @@ class Program:
             os.killpg(self._process.pid, signal.SIGTERM)
 
     async def _listen(self) -> None:
-        """What it writes to its standard error is often the only word about why it ended."""
+        """Keep the last lines of its standard error: often only they say why it ended."""
         assert self._process.stderr is not None
         while piece := await self._process.stderr.read(_LAST_WORDS_BYTES):
             words = (line.strip() for line in piece.decode(errors="replace").splitlines())
@@ -122,7 +122,7 @@ async def end_marked(mark: str) -> None:
 
 
 def _marked(mark: bytes) -> tuple[list[int], bool]:
-    """Which processes carry it, and whether there was none of which we cannot tell yet."""
+    """Return the processes with the mark, and whether the environment of all others could be read."""
     pids, is_sure = [], True
     for process in Path("/proc").iterdir():
         if not process.name.isdecimal():
@@ -140,14 +140,14 @@ def _marked(mark: bytes) -> tuple[list[int], bool]:
 
 
 def _is_becoming(process: Path) -> bool:
-    """Whether one that has no environment may be about to have one: in the middle of execve(2)."""
+    """Return whether a process without an environment may be in the middle of execve(2)."""
     state, parent = (process / "stat").read_text().rpartition(")")[2].split()[:2]
     # Neither a zombie nor one of the kernel's threads, which are children of kthreadd.
     return state not in "ZX" and parent not in ("0", "2")
 
 
 async def _has_exited(pid: int) -> None:
-    """By the kernel's word: asyncio's comes only when nobody holds the pipes any more."""
+    """Wait for the end of a process by its pidfd: asyncio also waits for everybody who holds its pipes."""
     try:
         fd = os.pidfd_open(pid)
     except ProcessLookupError:

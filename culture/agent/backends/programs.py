@@ -1,4 +1,4 @@
-"""Which program runs each kind of agent, where it is on this host, and how to get it."""
+"""Find the program of each kind of agent on this host, and say how to install it."""
 
 import importlib.util
 import json
@@ -23,6 +23,8 @@ _VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
 
 @dataclass(frozen=True, slots=True)
 class RequiredProgram:
+    """A program that runs agents."""
+
     # `agent` in agents.yaml.
     agent: str
     # The program's name on PATH. For acp also what stands in `acp_command`.
@@ -33,6 +35,8 @@ class RequiredProgram:
 
 @dataclass(frozen=True, slots=True)
 class InstalledProgram:
+    """A program on this host."""
+
     path: Path
     # Empty if it does not tell.
     version: str
@@ -47,7 +51,7 @@ WANTED: Final = (
 
 
 def find(wanted: RequiredProgram, path: str | None, modules: Iterable[Path] = ()) -> InstalledProgram | None:
-    """`modules` are directories with Python packages besides those that this program sees."""
+    """Return the program, if it is installed. `modules` are directories with further Python packages."""
     if wanted.agent == "claude":
         package = _package(_CLAUDE_SDK, modules)
         if package is None:
@@ -65,7 +69,7 @@ def find(wanted: RequiredProgram, path: str | None, modules: Iterable[Path] = ()
 
 
 def how_to_install(wanted: RequiredProgram, modules: Iterable[Path] = ()) -> str:
-    """What to type first: claude needs its SDK, which may bring the program."""
+    """Return what to type first: claude needs its SDK, which may bring the program."""
     if wanted.agent == "claude" and _package(_CLAUDE_SDK, modules) is None:
         return INSTALL_CLAUDE_SDK
     return wanted.install
@@ -80,7 +84,7 @@ def _package(name: str, modules: Iterable[Path]) -> Path | None:
 
 
 def _written(program: Path) -> str:
-    """What npm wrote: starting some of these takes seconds, and leaves a daemon behind."""
+    """Return the version that npm wrote: starting some programs takes seconds, and leaves a daemon behind."""
     for directory in program.parents:
         try:
             package = json.loads((directory / "package.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""What is chosen in a new conversation, of that which the agent offers: model, length of thought, mode."""
+"""Choose model, thinking and mode of a new session among those that the agent offers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Answer = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A request that makes it, and what else there was to choose."""
+    """The request that makes a choice, and the other values that the agent offers."""
 
     what: str
     value: str
@@ -19,13 +19,13 @@ class Choice:
 
 
 def model_of(answer: Answer) -> str:
-    """The one that answers if none is chosen; empty if the agent does not tell."""
+    """Return the agent's default model; empty if the agent does not say."""
     option = _option(answer, "model")
     return str(option.get("currentValue") or (answer.get("models") or {}).get("currentModelId") or "")
 
 
 def choices(answer: Answer, model: str, thinking: str, mode: str) -> Iterator[Choice]:
-    """`answer` is that to session/new, session/load or session/resume."""
+    """Return the choices to make, from the answer to session/new, session/load or session/resume."""
     if model and model != model_of(answer):
         if option := _option(answer, "model"):
             yield _by_option("model", option, model)
@@ -51,7 +51,7 @@ def _by_option(what: str, option: Mapping[str, Any], value: str) -> Choice:
 
 
 def _values(option: Mapping[str, Any]) -> Iterator[str]:
-    """They may stand in groups."""
+    """Return the values of an option, which may be in groups."""
     for each in option.get("options") or ():
         if "value" in each:
             yield each["value"]

@@ -1,4 +1,4 @@
-"""The agents that are known to speak ACP: what starts each of them, and what it has to be told."""
+"""The agents that are known to speak ACP: how to start and to configure each of them."""
 
 import json
 import os
@@ -22,18 +22,18 @@ _CLAUDE_TOOLS: Final = ("Bash", "Edit", "Write", "NotebookEdit", "Read", "WebFet
 
 
 def no_command(text: str) -> str:
-    """Agents run a prompt that begins with a slash, and some swallow it if they do not know the command."""
+    """Mark a prompt that begins with a slash as text: agents run it, and some swallow unknown commands."""
     return f"This is text, not a command:\n{text}" if _COMMAND.match(text) else text
 
 
 def _no_file(text: str) -> str:
-    """Cline puts the content of a file of its directory behind a prompt that names it as `@file`."""
+    """Break `@file` in a prompt for cline, which would add the content of that file."""
     return _FILE.sub(rf"\1{_WORD_JOINER}@", no_command(text))
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How an agent is made to keep to the contract."""
+    """What makes an agent keep to the contract."""
 
     arguments: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
@@ -50,6 +50,8 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
+    """What is known about an agent, whatever the session."""
+
     command: tuple[str, ...]
     # In the registry of npm.
     package: str
@@ -164,7 +166,7 @@ DEFAULT: Final = "opencode"
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What is to be started, and how it is treated."""
+    """An agent to start, and how its session is set up."""
 
     name: str
     command: tuple[str, ...]
@@ -174,7 +176,7 @@ class Agent:
     oldest: tuple[int, ...] = ()
 
     def check(self, version: str) -> None:
-        """By what it tells of itself."""
+        """Raise UnavailableError if the agent is too old, by the version that it reports."""
         found = tuple(map(int, re.findall(r"\d+", version)[:2]))
         if found < self.oldest:
             oldest = ".".join(map(str, self.oldest))

@@ -133,7 +133,7 @@ class AcpSession:
 
     @contextlib.asynccontextmanager
     async def _commanding(self) -> AsyncIterator[None]:
-        """As long as it lasts, the agent runs a command that it is told to run."""
+        """Let the agent run a command while this context lasts."""
         setup = self._agent.setup
         if setup.commanding_meta is None:
             yield

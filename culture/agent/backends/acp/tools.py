@@ -1,4 +1,4 @@
-"""The irc skill as tools of an agent over ACP: a program of its own, since ACP hands over no others."""
+"""Offer the irc skill to an ACP agent as an MCP server: ACP has no tools in the client's process."""
 
 import shutil
 from typing import Any, Final
@@ -15,7 +15,7 @@ _NEEDED: Final = ("CULTURE_NICK", "CULTURE_SOCKET")
 
 
 def servers(spec: SessionSpec, mark: str) -> list[dict[str, Any]]:
-    """For session/new: none if there are no tools to be offered, or nowhere to reach the daemon."""
+    """Return the MCP servers for session/new: none without tools, or without a way to reach the daemon."""
     program = shutil.which("irc", path=spec.env.get("PATH"))
     if not spec.tools or program is None or not all(name in spec.env for name in _NEEDED):
         return []
@@ -26,7 +26,7 @@ def servers(spec: SessionSpec, mark: str) -> list[dict[str, Any]]:
 
 
 def own_name(tool: str) -> str:
-    """What the daemon calls a tool that the agent calls so."""
+    """Return the daemon's name of a tool, from the agent's name of it."""
     for prefix in _PREFIXES:
         if tool.startswith(prefix):
             return tool.removeprefix(prefix)

@@ -44,7 +44,7 @@ class Call:
 
 
 class AcpTranscript:
-    """`add` returns the messages that the update made whole, `rest` what is left at the end."""
+    """Collects updates: `add` returns the messages that are whole now, `rest` those left at the end."""
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -116,13 +116,13 @@ class AcpTranscript:
 
 
 def _name(update: Update) -> str:
-    """The tool's own name, where the agent tells it; else what it says to people."""
+    """Return the tool's own name if the agent tells it, otherwise its title for people."""
     own = update.get("name") or (update.get("_meta") or {}).get("claudeCode", {}).get("toolName")
     return str(own or update.get("title") or update.get("kind") or "tool")
 
 
 def _output(update: Update) -> str:
-    """What a tool call has returned so far: it replaces what came before (schema, ToolCallUpdate)."""
+    """Return what a tool call has returned so far, in place of what came before (schema, ToolCallUpdate)."""
     raw = update.get("rawOutput")
     if isinstance(raw, str):
         # The content is the same with Markdown around it.
@@ -142,7 +142,7 @@ def _part(part: Mapping[str, Any]) -> str:
 
 
 def _raw(output: Any) -> str:
-    """Agents put an object of their own here, with the text in one of these places."""
+    """Return the text in an agent's own form of output."""
     match output:
         case None:
             return ""
@@ -155,7 +155,7 @@ def _raw(output: Any) -> str:
 
 
 def _terminal_output(update: Update) -> str:
-    """A piece of what a command wrote, as codex-acp reports it."""
+    """Return a piece of a command's output, as codex-acp reports it."""
     match update.get("_meta"):
         case {"terminal_output_delta": {"data": str(data)}} | {"terminal_output": {"data": str(data)}}:
             return data

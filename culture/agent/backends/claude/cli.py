@@ -1,4 +1,4 @@
-"""Which Claude Code program runs: what is configured, else the SDK's own, else `claude` on PATH."""
+"""Find the Claude Code program: the configured one, else the SDK's own, else `claude` on PATH."""
 
 import re
 import shutil

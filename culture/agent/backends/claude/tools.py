@@ -1,4 +1,4 @@
-"""The daemon's own tools, offered to the model by an MCP server in this process."""
+"""Offer the daemon's own tools to the model by an MCP server in this process."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -18,7 +18,7 @@ def make_server(tools: Iterable[Tool]) -> McpSdkServerConfig:
 
 
 def own_name(name: str) -> str:
-    """What the contract calls a tool that the CLI calls so."""
+    """Return the contract's name of a tool, from the CLI's name of it."""
     return name.removeprefix(_PREFIX)
 
 
