@@ -19,6 +19,8 @@ from culture.protocol.parties import Party
 
 
 class Membership(NamedTuple):
+    """What a skill knows of a user's membership in a channel."""
+
     # What was said under its name before was said in another channel.
     channel_since: float
     # Of `@%+` those who they are written to as: `@#ops` reaches its operators.
@@ -26,6 +28,8 @@ class Membership(NamedTuple):
 
 
 class Named(NamedTuple):
+    """A nick and the party behind it."""
+
     nick: str
     party: Party
 
@@ -120,6 +124,8 @@ class NotRecordedError(CultureError):
 
 @dataclass(frozen=True, slots=True)
 class SkillCommand:
+    """A command that a skill adds to the server."""
+
     # Runs in a thread, several at a time. May take long, and may raise `culture.ircd.failures.Failure`.
     answer: Callable[[Asker, Sequence[str]], Replies]
     # How many it needs at least.

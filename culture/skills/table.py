@@ -56,6 +56,7 @@ def open_skills(
     report: Callable[[str], None],
     report_error: Callable[[str, Exception], None],
 ) -> Skills:
+    """Create the configured skills."""
     skills = []
     for name in config.skills:
         make = find_skill(name)

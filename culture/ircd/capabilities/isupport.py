@@ -24,6 +24,7 @@ _TOKEN_BYTES_PER_LINE = 300
 
 
 def isupport_tokens(config: IrcdConfig) -> list[str]:
+    """Return the ISUPPORT tokens that this server advertises."""
     limits = config.limits
     return [
         f"AWAYLEN={limits.away_length}",
@@ -61,15 +62,12 @@ def isupport_tokens(config: IrcdConfig) -> list[str]:
 
 @lru_cache(maxsize=2)
 def isupport_lines(config: IrcdConfig, by_skills: tuple[str, ...] = ()) -> Sequence[list[str]]:
-    """As many lines as needed: a line has fifteen parameters at most (RFC 2812), and its bytes.
-
-    Everybody who comes in is told the same.
-    """
+    """Return the tokens as lines of at most fifteen parameters (RFC 2812) and the usual length."""
     return _lines([*isupport_tokens(config), *by_skills])
 
 
 def isupport_changes(before: IrcdConfig, after: IrcdConfig) -> Sequence[list[str]]:
-    """What is new or has another value, and with a minus what there is no more."""
+    """Return the tokens that are new or changed, and with a minus those that are gone."""
     old, new = isupport_tokens(before), isupport_tokens(after)
     gone = set(map(_name, old)).difference(map(_name, new))
     return _lines([*set(new).difference(old), *(f"-{name}" for name in gone)])

@@ -13,6 +13,7 @@ OF_SKILLS: Final = frozenset({Cap.CHATHISTORY, Cap.EVENT_PLAYBACK, Cap.MESSAGE_R
 
 
 def offered(config: IrcdConfig, by_skills: frozenset[Cap] = frozenset()) -> dict[Cap, str]:
+    """Return the capabilities that the server offers to a client, with their values."""
     values = {
         Cap.ACCOUNT_REGISTRATION: _registration_policy(config),
         Cap.METADATA: _metadata_limits(config.limits),
@@ -38,7 +39,7 @@ def _registration_policy(config: IrcdConfig) -> str:
 
 
 def sts_policy(config: IrcdConfig, *, is_secure: bool) -> str:
-    """Where to come by TLS, or, to who did, for how long to come by nothing else; empty if there is none."""
+    """Return the STS policy: the TLS port for a plain connection, the duration for a TLS one."""
     if not config.sts.port:
         return ""
     return f"duration={config.sts.duration_s}" if is_secure else f"port={config.sts.port}"
@@ -57,7 +58,7 @@ def _multiline_limits(limits: Limits) -> str:
 
 
 def mechanisms(config: IrcdConfig) -> list[str]:
-    """Of the authenticators that wait for the client, and have what they need."""
+    """Return the SASL mechanisms whose authenticators are configured and have what they need."""
     useless = {"token": not config.oidc.is_used, "certificate": not config.tls.client_certificates}
     chosen = [name for name in config.accounts.authenticators if not useless.get(name)]
     return [name for name, (authenticator, _) in MECHANISMS.items() if authenticator in chosen]

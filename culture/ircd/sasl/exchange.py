@@ -32,6 +32,8 @@ class ChunkTooLong(Exception):
 
 @dataclass(slots=True)
 class Exchange:
+    """One SASL exchange with one client."""
+
     name: str
     mechanism: Mechanism
     _chunks: str = field(default="")

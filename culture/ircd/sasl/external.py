@@ -5,6 +5,8 @@ from culture.names import fold
 
 
 class External:
+    """SASL EXTERNAL: the certificate of the TLS connection is the proof."""
+
     def __init__(self, fingerprint: str) -> None:
         """`fingerprint` is empty for a connection without a certificate."""
         self.claimed = ""

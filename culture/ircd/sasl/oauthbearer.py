@@ -15,6 +15,8 @@ _BEARER = re.compile(r"Bearer +(?P<token>[A-Za-z0-9._~+/=-]+)", re.IGNORECASE)
 
 
 class OauthBearer:
+    """SASL OAUTHBEARER: a token of the OpenID Connect provider is the proof."""
+
     def __init__(self) -> None:
         self.claimed = ""
         self._is_refused = False

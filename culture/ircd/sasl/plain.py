@@ -5,6 +5,8 @@ from culture.names import fold
 
 
 class Plain:
+    """SASL PLAIN: the client sends its password."""
+
     def __init__(self) -> None:
         self.claimed = ""
 

@@ -18,6 +18,8 @@ _NAME = re.compile(r"(?:[^=]|=2C|=3D)+")
 
 
 class ScramSha256:
+    """SASL SCRAM-SHA-256: the client proves its password without sending it."""
+
     def __init__(self) -> None:
         self.claimed = ""
         self._next = self._first

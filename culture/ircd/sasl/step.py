@@ -30,6 +30,8 @@ class Ask(Generic[Answer]):
 
 @dataclass(frozen=True, slots=True)
 class LoggedIn:
+    """The client has proved that the account is its own."""
+
     account: str
 
 
@@ -37,6 +39,8 @@ Step = Challenge | Ask[Any] | LoggedIn
 
 
 class Mechanism(Protocol):
+    """A SASL mechanism, as the server runs it."""
+
     # Whom the client says to be, as far as it said so; not proved by anything yet.
     claimed: str
 
@@ -44,12 +48,14 @@ class Mechanism(Protocol):
 
 
 def logged_in(account: str | None) -> Step:
+    """Return the step that logs the client in to an account."""
     if account is None:
         raise SaslFailure("no such account, or not its secret")
     return LoggedIn(account)
 
 
 def decoded(data: bytes) -> str:
+    """Return a response as text. Raise SaslFailure if it is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -59,10 +59,13 @@ def parse_time(text: str) -> int | None:
 
 
 class ChatHistory:
+    """Answers CHATHISTORY (IRCv3 draft/chathistory)."""
+
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
 
     def answer(self, asker: Asker, params: Sequence[str]) -> Replies:
+        """Return the batches that answer one CHATHISTORY command."""
         if not params:
             raise Failure("INVALID_PARAMS", "*", text="Insufficient parameters")
         subcommand, rest = params[0].upper(), params[1:]
@@ -81,7 +84,7 @@ class ChatHistory:
 
 
 def parse_count(text: str) -> int | None:
-    """How many messages somebody wants, as far as they get them."""
+    """Return the number of messages that a client asks for, limited to the maximum."""
     count = int(text) if is_number(text) else 0
     return min(count, MOST) if count else None
 
@@ -114,7 +117,7 @@ def _messages(
 
 
 def _end_tag(asker: Asker, *, is_last: bool) -> str:
-    """To who would ask for more in the same direction, and get nothing."""
+    """Return the tag that says that there is nothing more in this direction; empty if there is more."""
     return "" if asker.caps.isdisjoint(_TOLD_OF_THE_END) or not is_last else END_TAG
 
 
@@ -141,7 +144,7 @@ def _point(
 
 
 def _behind(point: Point | int | None) -> Point:
-    """What comes after it begins here."""
+    """Return the point after which the next page begins."""
     if point is None:
         return BEGINNING
     return point if isinstance(point, Point) else Point(point, LAST)

@@ -44,6 +44,8 @@ HELP: Final = (
 
 
 class HistoryCommand:
+    """Answers HISTORY."""
+
     def __init__(self, archive: Archive, server: str, semantic: Semantic | None = None) -> None:
         self._archive = archive
         self._semantic = semantic
@@ -56,6 +58,7 @@ class HistoryCommand:
         }
 
     def answer(self, asker: Asker, params: Sequence[str]) -> Replies:
+        """Return the lines that answer one HISTORY command."""
         if not params:
             raise Failure("INVALID_PARAMS", "*", text="Insufficient parameters")
         subcommand, rest = params[0].upper(), params[1:]
@@ -117,6 +120,7 @@ class HistoryCommand:
 
 
 def end_of_results(name: str) -> Reply:
+    """Return the line that ends the results of HISTORY."""
     return Reply("HISTORYEND", (name, "End of results"))
 
 

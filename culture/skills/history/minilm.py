@@ -20,7 +20,7 @@ _EPSILON: Final = 1e-12
 
 
 def find_model() -> Path | None:
-    """Where the model's files are, if they are installed."""
+    """Return the directory of the model's files, or None if they are not installed."""
     spec = importlib.util.find_spec(MODEL_PACKAGE)
     if spec is None or spec.origin is None:
         return None
@@ -28,6 +28,8 @@ def find_model() -> Path | None:
 
 
 class MiniLm:
+    """Computes embeddings with the MiniLM model in numpy."""
+
     def __init__(self, directory: Path) -> None:
         # They would take every core, and the server is to have one.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -21,10 +21,7 @@ _TEXTUAL: Final = frozenset({"PRIVMSG", "NOTICE", "TOPIC", "QUIT"})
 
 
 def commands_for(caps: Set[str]) -> tuple[str, ...]:
-    """What a client can take in a history batch (IRCv3 chathistory: only these two unless it says so).
-
-    Who knows no batches would take what happened then for what happens now.
-    """
+    """Return the commands that a client accepts in a history batch (IRCv3 draft/event-playback)."""
     if not {Cap.EVENT_PLAYBACK, Cap.BATCH} <= caps:
         return SPEECH
     tags_only = ("TAGMSG",) if Cap.MESSAGE_TAGS in caps else ()

@@ -19,6 +19,8 @@ from culture.store.history.reading import (
 
 
 class Readable(NamedTuple):
+    """What a client may read of one conversation."""
+
     # What is read, as it is spelled.
     name: str
     views: Sequence[View]

@@ -28,10 +28,14 @@ _SMOOTHING: Final = 60
 
 
 class Encoder(Protocol):
+    """Turns texts into vectors."""
+
     def encode(self, texts: Sequence[str]) -> Any: ...
 
 
 class Semantic:
+    """The search by meaning: embeds messages in the background and finds the nearest ones."""
+
     def __init__(
         self, archive: Archive, make_encoder: Callable[[], Encoder], report: Callable[[str], None]
     ) -> None:

@@ -190,7 +190,7 @@ class Ingest:
         self._connection.execute("INSERT OR IGNORE INTO lives VALUES (?, ?)", (place, at_ms))
 
     def _rename(self, place: int, entry: JournalEntry, number: int) -> None:
-        """What was said in a channel goes with it, unless another had that name before."""
+        """Move the messages of a renamed channel, unless another channel had the new name before."""
         self._move(place, entry)
         if entry.origin:
             # When it was is what that host says. Nobody is to read more by it than they did before.

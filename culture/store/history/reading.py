@@ -82,6 +82,8 @@ class Hit(NamedTuple):
 
 
 class Conversation(NamedTuple):
+    """The direct messages between the reader and another party."""
+
     place: int
     # What the other end was called last.
     nick: str
@@ -96,7 +98,7 @@ ALWAYS: Final[Span] = (0, LAST)
 
 
 class View(NamedTuple):
-    """What somebody may read of a place: public rows, and of the others those of some times."""
+    """The part of a conversation that somebody may read: public messages, and others of some periods."""
 
     place: int
     private: Sequence[Span]
@@ -107,6 +109,7 @@ class View(NamedTuple):
     renamed_at_number: int = 0
 
     def shows(self, hit: Hit) -> bool:
+        """Return whether a message is in the view."""
         is_open = hit.is_public or any(start <= hit.at_ms <= end for start, end in self.private)
         return (is_open or self._is_of_member(hit)) and hit.at_ms >= self.since_ms
 
@@ -116,12 +119,13 @@ class View(NamedTuple):
 
     @property
     def condition(self) -> str:
+        """Return the SQL condition that selects the messages of the view."""
         of_member = ["(at_ms >= ? AND events.id > ?)"] if self.member_since_ms is not None else []
         return " OR ".join(["is_public", *["at_ms BETWEEN ? AND ?"] * len(self.private), *of_member])
 
     @property
     def values(self) -> list[int]:
-        """What stands for the question marks of the condition."""
+        """Return the values of the parameters of the condition."""
         values = [time_ms for span in self.private for time_ms in span]
         return (
             values
@@ -138,6 +142,7 @@ def find_place(connection: sqlite3.Connection, name: str) -> tuple[int, str] | N
 
 
 def place_names(connection: sqlite3.Connection, places: Iterable[int]) -> dict[int, str]:
+    """Return the names of conversations by their ids."""
     found = {}
     for place in places:
         row = connection.execute("SELECT name FROM places WHERE id = ?", (place,)).fetchone()
@@ -146,7 +151,7 @@ def place_names(connection: sqlite3.Connection, places: Iterable[int]) -> dict[i
 
 
 def conversations(connection: sqlite3.Connection, parties: Sequence[Party]) -> list[Conversation]:
-    """All that somebody took part in as one of these parties."""
+    """Return the conversations in which somebody took part as one of these parties."""
     query = "SELECT place, nick FROM ends WHERE end = ?"
     found = []
     for mine in parties:
@@ -161,7 +166,7 @@ def conversations(connection: sqlite3.Connection, parties: Sequence[Party]) -> l
 
 
 def was_called(connection: sqlite3.Connection, talk: Conversation, nick: Folded) -> bool:
-    """Whether the other end had this nick in a conversation."""
+    """Return whether the other party of a conversation had this nick."""
     query = "SELECT 1 FROM nicks WHERE place = ? AND end = ? AND nick = ?"
     return connection.execute(query, (talk.place, talk.other.text, nick)).fetchone() is not None
 

@@ -120,7 +120,7 @@ def send_motd(ircd: Ircd, session: Session) -> None:
 
 
 def stats(ircd: Ircd, session: Session, line: Line) -> None:
-    """By a letter. Whatever is told or refused, the end is; of what is not counted here, nothing else."""
+    """Answer STATS by its letter. The end is always sent; letters without figures get nothing else."""
     require_this_server(ircd, line.param(1))
     query = line.param(0)[:1]
     if query in _FOR_OPERATORS and not session.user.is_operator:
