@@ -186,16 +186,24 @@ def _same_credential(links: tuple[LinkConfig, ...]) -> str | None:
     return None
 
 
+def secrets_in(text: str) -> tuple[str, ...]:
+    """Return the secrets in a credential, one per line.
+
+    The first one is used. While it is being replaced, the other host may prove the others as well.
+    """
+    return tuple(line for line in text.splitlines() if line)
+
+
 def check_secrets(secrets: Mapping[str, str]) -> None:
     """Check the secrets in the credentials, by the names of the links. Raise ConfigError.
 
     A host that knows the secret of two links can impersonate the host at the other end of each.
     """
-    empty = [name for name, text in secrets.items() if not text]
+    empty = [name for name, text in secrets.items() if not secrets_in(text)]
     problems = [Problem("links", f"the secret of link '{name}' is empty") for name in empty]
     known: dict[str, str] = {}
-    for name, text in secrets.items():
-        if text and (other := known.setdefault(text, name)) != name:
+    for name, secret in [(name, secret) for name, text in secrets.items() for secret in secrets_in(text)]:
+        if (other := known.setdefault(secret, name)) != name:
             hint = f"head -c 32 /dev/urandom | base64 > /etc/culture/credentials/{name}"
             what = f"links '{other}' and '{name}' have the same secret: {_OWN_SECRET}"
             problems.append(Problem("links", what, hint))

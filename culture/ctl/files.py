@@ -25,8 +25,14 @@ def below(root: Path, path: Path) -> Path:
 
 
 def write_below(root: Path, path: Path, text: str) -> Path:
-    """Write a file below a root directory, and return where it is. Report errors for people."""
+    """Write a file below a root directory, and return where it is."""
     file = below(root, path)
+    replace_file(file, text)
+    return file
+
+
+def replace_file(file: Path, text: str) -> None:
+    """Write a file and the directories above it. Report errors for people."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, text.encode())
@@ -34,7 +40,6 @@ def write_below(root: Path, path: Path, text: str) -> Path:
         raise NotAllowedError(f"cannot write '{error.filename}': {error.strerror}", hint="sudo !!") from None
     except OSError as error:
         raise UnavailableError(f"cannot write '{error.filename or file}': {error.strerror}") from None
-    return file
 
 
 def write_secret(path: Path, data: bytes) -> None:

@@ -96,6 +96,8 @@ class Peer:
     accept_fingerprint: str = ""
     # Whether the secret itself is sent and accepted by PASS.
     plain_secret: bool = False
+    # Secrets that it may prove instead when it connects to us, while the secret is being replaced.
+    other_secrets: tuple[str, ...] = ()
     # The hosts that it may report besides itself. None: those whose own records say that it leads to them.
     leads_to: frozenset[str] | None = None
 

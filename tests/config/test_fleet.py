@@ -6,12 +6,12 @@ import pytest
 
 from culture.config import loader
 from culture.config.agents import AgentsConfig
-from culture.config.dump import as_data
 from culture.config.fleet import files
 from culture.config.fleet.derive import agents_of, ircd_of
 from culture.config.fleet.model import FleetConfig, HostConfig
 from culture.config.ircd import IrcdConfig
 from culture.config.links import LinkConfig
+from culture.ctl.dump import as_data
 from culture.errors import ConfigError, Problem
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from culture.ctl import main
-from culture.errors import ConfigError
+from culture.errors import ConfigError, UnavailableError
 
 FLEET = """\
 mesh: full
@@ -25,7 +25,7 @@ SSH = """\
 for command; do :; done
 place=$(dirname "$0")
 for target; do case $target in *@*) break;; esac; done
-verb=$(echo "$command" | grep -oE '(plan|apply|confirm|tar)' | head -n1)
+verb=$(echo "$command" | grep -oE '(plan|apply|confirm|tar|restart)' | head -n1)
 echo "$target $verb" >> "$place/asked"
 echo "$command" >> "$place/commands"
 cat > "$place/input-$target-$verb"
@@ -211,6 +211,43 @@ def test_secrets_that_are_missing_or_open_to_others_are_not_installed(operator: 
     with pytest.raises(ConfigError) as refused:
         operator.run("secrets", "install", "spark")
     assert [problem.what for problem in refused.value.problems] == ["can be read by others"]
+
+
+def test_a_secret_is_replaced_in_three_steps_and_every_host_follows_each(operator: Operator):
+    operator.run("secrets", "make")
+    directory = operator.fleet.parent / "secrets"
+    before = (directory / "link-spark-thor").read_text()
+
+    assert operator.run("secrets", "rotate") == 0
+
+    after = (directory / "link-spark-thor").read_text()
+    assert (before != after, len(after.splitlines())) == (True, 1)
+    assert {path.name for path in directory.iterdir()} == {
+        *("link-spark-thor", "link-orin-spark", "link-orin-thor")
+    }
+    step = [f"{target} {verb}" for target in (SPARK, THOR, ORIN) for verb in ("tar", "restart")]
+    assert operator.asked == step * 3
+    sent = operator.input_of(SPARK, "tar")
+    assert after.encode() in sent
+    assert before.strip().encode() not in sent
+
+
+def test_a_rotation_that_was_interrupted_is_continued_with_the_same_secret(operator: Operator):
+    operator.run("secrets", "make")
+    directory = operator.fleet.parent / "secrets"
+    before = (directory / "link-spark-thor").read_text().strip()
+    operator.answer(THOR, "restart", status=1, error="Job failed\n")
+    with pytest.raises(UnavailableError) as failed:
+        operator.run("secrets", "rotate")
+    assert str(failed.value) == "thor: Job failed"
+    # Spark still uses the old secret, and accepts the new one.
+    old, new = (directory / "link-spark-thor").read_text().splitlines()
+    assert old == before
+
+    operator.answer(THOR, "restart")
+    assert operator.run("secrets", "rotate") == 0
+
+    assert (directory / "link-spark-thor").read_text() == f"{new}\n"
 
 
 def test_the_hosts_are_listed(operator: Operator, capsys: pytest.CaptureFixture[str]):

@@ -583,3 +583,33 @@ def test_a_link_is_limited_to_what_both_sides_allow() -> None:
 
     assert mesh.links.up["thor"].scope == frozenset({Folded("#b")})
     assert connection.notes[0][1] == "linked, limited to #b"
+
+
+# A secret that is being replaced.
+
+
+@pytest.mark.parametrize("secret", ["sesame", "simsim"])
+def test_while_a_secret_is_replaced_a_caller_may_prove_either_and_gets_the_proof_of_the_same(
+    secret: str,
+) -> None:
+    connection = Connection(quiet_mesh("spark", replace(THOR, other_secrets=("simsim",))))
+    hello, answer = HELLO[0].removeprefix("> "), HELLO[1].removeprefix("< ")
+
+    assert connection.say(hello) == [answer]
+    assert connection.say(proof(CALLED, Role.CALLER, secret))[0] == proof(CALLED, Role.CALLED, secret)
+
+
+def test_who_proves_neither_of_two_secrets_is_refused() -> None:
+    connection = Connection(quiet_mesh("spark", replace(THOR, other_secrets=("simsim",))))
+    connection.say(HELLO[0].removeprefix("> "))
+
+    assert connection.say(proof(CALLED, Role.CALLER, "wrong")) == [f"ERROR :{UNPROVED}"]
+
+
+def test_a_host_that_is_called_proves_the_secret_that_we_use_and_no_other() -> None:
+    connection = Connection(quiet_mesh("spark", replace(THOR, other_secrets=("simsim",))))
+    connection.dial()
+    told = connection.say(f"SERVER thor 3 {THEIRS}")
+    assert told == [proof(CALLING, Role.CALLER)]
+
+    assert connection.say(proof(CALLING, Role.CALLED, "simsim"))[0].startswith("ERROR")

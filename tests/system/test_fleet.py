@@ -271,6 +271,20 @@ def test_four_hosts_are_deployed_linked_changed_and_taken_back(fleet: Fleet):
     assert (broken.returncode, fleet.started()) == (78, after)
 
 
+def test_secrets_are_replaced_while_the_hosts_stay_linked(fleet: Fleet):
+    text = fleet["spark"].path("/root/fleet/fleet.yaml").read_text().replace("mesh: ring", "mesh: full")
+    fleet["spark"].write("/root/fleet/fleet.yaml", text)
+    credential = "/etc/culture/credentials/link-ec2-spark"
+    before = fleet["ec2"].path(credential).read_text()
+
+    fleet.operate("secrets", "rotate")
+
+    after = fleet["ec2"].path(credential).read_text()
+    assert after != before
+    assert fleet["spark"].path(credential).read_text() == after
+    eventually(fleet.are_linked, within_s=60, what="every host is linked to every other")
+
+
 def test_an_apply_that_is_cut_off_is_taken_back_by_the_host_itself(fleet: Fleet):
     cable = fleet.cables["spark", "thor"]
     thor = fleet["thor"]

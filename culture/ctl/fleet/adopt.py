@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from culture.config.address import TcpAddress, parse_endpoint
 from culture.config.agents import AgentsConfig
-from culture.config.dump import as_data
 from culture.config.ircd import IrcdConfig
 from culture.config.links import LinkConfig, is_loopback
+from culture.ctl.dump import as_data
 
 # What a fleet says about links.
 _KNOWN_KEYS = {"name", "secret_credential", "address", "fingerprint", "ca", "channels", "insecure"}

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -103,6 +104,11 @@ class Record:
         except PermissionError:
             raise NotAllowedError(f"cannot read '{path}'", hint="sudo !!") from None
         return data
+
+
+def is_managed() -> bool:
+    """Return whether a fleet file was applied on this host, as far as this user may see that."""
+    return os.path.exists(DIRECTORY / _APPLIED)
 
 
 def _undo(data: Mapping[str, object] | None) -> Undo | None:

@@ -7,9 +7,9 @@ from typing import Any
 import yaml
 
 from culture.config import paths
-from culture.config.dump import as_data
 from culture.config.fleet.derive import agents_of, ircd_of
 from culture.config.fleet.model import FleetConfig, HostConfig
+from culture.ctl.dump import as_data
 from culture.ctl.units import dropins
 from culture.errors import UnavailableError
 

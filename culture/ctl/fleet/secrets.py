@@ -15,7 +15,7 @@ from culture.ctl.fleet.ssh import Answer, run_on
 from culture.errors import ConfigError, NotAllowedError, Problem
 from culture.systemd.credentials import SERVER_DIRECTORY
 
-_BYTES: Final = 32
+BYTES: Final = 32
 
 
 def make(fleet: FleetConfig, directory: Path) -> Iterator[str]:
@@ -25,7 +25,7 @@ def make(fleet: FleetConfig, directory: Path) -> Iterator[str]:
         for link in fleet.pairs():
             path = directory / link.credential
             if not path.exists():
-                write_secret(path, secrets.token_urlsafe(_BYTES).encode() + b"\n")
+                write_secret(path, secrets.token_urlsafe(BYTES).encode() + b"\n")
                 yield link.credential
     except OSError as error:
         raise NotAllowedError(f"cannot write '{error.filename}': {error.strerror}") from None

@@ -24,6 +24,7 @@ from culture.ctl.units.dropins import (
 from culture.ctl.units.hand_over import hand_over_files
 from culture.ctl.units.missing import find_missing
 from culture.ctl.units.move_credentials import move_credentials
+from culture.ctl.units.stop import stop_units
 from culture.errors import ConfigError
 from culture.systemd.journal import tell_about_unit
 
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     output.show(str(directory / file) for file in changed)
     for nick in removed:
         output.show(map(str, remove_drop_ins(nick, directory)))
-        _stop(nick)
+        stop_units(nick)
         output.note(options, f"{nick} is not in {path}: its units are stopped and disabled, its files stay")
     if options.root:
         return 0
@@ -106,11 +107,3 @@ def _running_agents() -> set[str]:
     # It is an error where systemd does not run, and then no agent does.
     told = control("list-units", "--all", "--plain", "--no-legend", "culture-agent@*", may_fail=True)
     return {nick for line in told.splitlines() if line.strip() and (nick := nick_of(line.split()[0]))}
-
-
-def _stop(nick: str) -> None:
-    """Stop and disable the service and the socket, and have systemd forget that they failed."""
-    units = [f"culture-agent@{nick}.{kind}" for kind in ("service", "socket")]
-    control("disable", "--now", "--quiet", *units)
-    # It is an error if they did not fail.
-    control("reset-failed", *units, may_fail=True)

@@ -5,7 +5,7 @@ known here nor what was wrong; only the journal does.
 """
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -103,6 +103,12 @@ def check_version(theirs: str) -> None:
             f"speaks version {shown} of links, and we speak version {VERSION}",
             f"Link refused: this host speaks version {VERSION} of links and you speak version {shown}",
         )
+
+
+def proved_secret(challenge: LinkChallenge, proof: str, secrets: Sequence[str]) -> str | None:
+    """Return the secret that a caller proved, or None."""
+    proved = [secret for secret in secrets if challenge.is_proved_by(proof, secret, Role.CALLER)]
+    return proved[0] if proved else None
 
 
 def check_caller(

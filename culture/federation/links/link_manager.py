@@ -23,6 +23,7 @@ from culture.federation.links.handshake import (
     link_line,
     plain_server_lines,
     proof_line,
+    proved_secret,
     read_greeting,
     read_nonce,
     refused_by,
@@ -181,13 +182,14 @@ class LinkManager:
         self._check_rate(name, caller)
         if line.command != "PROOF":
             raise _too_early(line)
-        secret = self.peers[name].secret if name in self.peers else self._new_nonce()
-        is_proved = challenge.is_proved_by(line.param(0), secret, Role.CALLER)
-        peer = check_caller(self._own().name, self.peers, name, caller, is_proved=is_proved)
-        self._accept(pending.key, peer, challenge)
+        known = self.peers.get(name)
+        secrets = (known.secret, *known.other_secrets) if known is not None else (self._new_nonce(),)
+        proved = proved_secret(challenge, line.param(0), secrets)
+        peer = check_caller(self._own().name, self.peers, name, caller, is_proved=proved is not None)
+        self._accept(pending.key, peer, proof_line(challenge, proved or peer.secret, Role.CALLED))
 
-    def _accept(self, key: ConnectionKey, peer: Peer, challenge: LinkChallenge | None) -> None:
-        """Accept a peer that proved its identity. Without a challenge it used PASS, and gets PASS back."""
+    def _accept(self, key: ConnectionKey, peer: Peer, proof: str | None) -> None:
+        """Accept a peer that proved its identity. Without our own proof it used PASS, and gets PASS back."""
         if any(
             each.peer is peer and (each.role is Role.CALLED or each.is_up) for each in self._links.values()
         ):
@@ -195,11 +197,9 @@ class LinkManager:
             raise LinkRefusedError(f"'{peer.name}' is linked already", reply)
         self._resolve_crossed_dials(peer)
         link, own = self._begin(key, peer, Role.CALLED, LinkStage.PROVED), self._own()
-        if challenge is None:
-            for line in plain_server_lines(peer.secret, own.name, own.description):
-                self._outbox.send(link, line)
-        else:
-            self._outbox.send(link, proof_line(challenge, peer.secret, Role.CALLED))
+        lines = plain_server_lines(peer.secret, own.name, own.description) if proof is None else [proof]
+        for line in lines:
+            self._outbox.send(link, line)
         self._greet(link)
 
     def _resolve_crossed_dials(self, peer: Peer) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from culture.config import paths
 from culture.config.ircd import IrcdConfig
-from culture.config.links import ANY_HOST, LinkConfig, check_secrets, plain_fingerprint
+from culture.config.links import ANY_HOST, LinkConfig, check_secrets, plain_fingerprint, secrets_in
 from culture.errors import CultureError
 from culture.federation.links.link import PendingRead
 from culture.federation.mesh import Mesh
@@ -56,18 +56,20 @@ def peers_of(config: IrcdConfig, env: Mapping[str, str]) -> dict[str, Peer]:
 
     Raises ConfigError if a secret is missing or two links share one.
     """
-    secrets = {link.name: read_credential(link.secret_credential, env) for link in config.links}
-    check_secrets(secrets)
+    texts = {link.name: read_credential(link.secret_credential, env) for link in config.links}
+    check_secrets(texts)
+    secrets = {name: secrets_in(text) for name, text in texts.items()}
     return {
         link.name: Peer(
             link.name,
-            secrets[link.name],
+            secrets[link.name][0],
             frozenset(map(fold, link.channels)) if link.channels else None,
             has_address=bool(link.address),
             is_dialed=bool(link.address) and link.autoconnect,
             accept_from=link.accept_from,
             accept_fingerprint=plain_fingerprint(link.accept_fingerprint),
             plain_secret=link.plain_secret,
+            other_secrets=secrets[link.name][1:],
             leads_to=None if ANY_HOST in link.leads_to else frozenset(link.leads_to),
         )
         for link in config.links

@@ -1,4 +1,4 @@
-"""`culturectl secrets`: make and install the secrets of links."""
+"""`culturectl secrets`: make, install and replace the secrets of links."""
 
 import argparse
 from pathlib import Path
@@ -8,6 +8,7 @@ from culture.commandline import Parser
 from culture.ctl import output
 from culture.ctl.fleet import secrets
 from culture.ctl.fleet.files import find_host, fleet_file, load_fleet
+from culture.ctl.fleet.rotation import rotate
 from culture.ctl.options import add_fleet
 from culture.errors import UnavailableError, UsageError
 
@@ -17,7 +18,8 @@ _DIRECTORY: Final = "secrets"
 def add_arguments(parser: Parser) -> None:
     """Add the options of this verb."""
     parser.list_argument = "hosts"
-    parser.add_argument("action", choices=["make", "install"], metavar="make|install")
+    actions = ["make", "install", "rotate"]
+    parser.add_argument("action", choices=actions, metavar="|".join(actions))
     parser.add_argument("hosts", nargs="*", metavar="HOST", help="Hosts to install on (default: all)")
     add_fleet(parser)
     where = "The directory of the secrets (default: secrets beside the fleet file)"
@@ -28,9 +30,15 @@ def run(options: argparse.Namespace) -> int:
     """Run this verb and return the exit status."""
     fleet = load_fleet(options)
     directory = options.directory or fleet_file(options).parent / _DIRECTORY
+    if options.action != "install" and options.hosts:
+        what = f"secrets {options.action} is for the whole fleet"
+        raise UsageError(what, hint=f"culturectl secrets {options.action}")
+    if options.action == "rotate":
+        for host in fleet.hosts:
+            secrets.read(fleet, host, directory)
+        rotate(fleet, directory, lambda text: output.note(options, text))
+        return 0
     if options.action == "make":
-        if options.hosts:
-            raise UsageError("secrets make is for the whole fleet", hint="culturectl secrets make")
         made = list(secrets.make(fleet, directory))
         output.show(str(directory / name) for name in made)
         if not made:
