@@ -94,6 +94,8 @@ class TurnLoop:
         self._asking: Counter[Folded] = Counter()
         self._failures = 0
         self._not_before_s = 0.0
+        # When `_not_before_s` was last compared with the clock. It may have passed since then.
+        self._checked_at_s = 0.0
         # Why the queued messages start no turn, since the gate was asked last.
         self.held_back: HeldBack | None = None
 
@@ -222,7 +224,8 @@ class TurnLoop:
 
     def _may_begin(self) -> bool:
         is_there = self._backend.is_running and not self._backend.is_paused
-        is_time = self._clock() >= self._not_before_s
+        self._checked_at_s = self._clock()
+        is_time = self._checked_at_s >= self._not_before_s
         return is_there and is_time and self._is_caught_up and not self._is_stopping
 
     async def _wait_for_work(self) -> None:
@@ -241,7 +244,7 @@ class TurnLoop:
         turn = self._turns.current
         if turn is not None:
             times.append(turn.stalls_at_s(self._limits.stall_timeout_s))
-        elif self._not_before_s > self._clock():
+        elif self._not_before_s > self._checked_at_s:
             times.append(self._not_before_s)
         if (expires_at_s := self._queue_limits.expires_at_s()) is not None:
             times.append(expires_at_s)
