@@ -1,4 +1,5 @@
 import contextlib
+import getpass
 import os
 
 import pytest
@@ -18,6 +19,8 @@ def test_a_new_home_starts_from_skel(tmp_path):
     assert written == [home.ircd_yaml, home.agents_yaml]
     assert (ircd.name, ircd.listen) == ("spark", ("127.0.0.1:6667",))
     assert "spark-claude: hello" in ircd.motd
+    # Agents run as this user too, so that only a name proves a person.
+    assert ircd.people == ("account:*", f"unix:{getpass.getuser()}")
     assert [(a.nick, a.channels, a.permission_mode) for a in agents.agents] == [
         ("spark-claude", ("#general",), "deny")
     ]

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pwd
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -51,10 +52,19 @@ def open_home(path: Path) -> tuple[Home, list[Path]]:
         home.run.mkdir(mode=0o700, parents=True, exist_ok=True)
         for file in written:
             # Atomic, because the next start keeps any file that exists.
-            write_atomically(file, (paths.skel() / file.name).read_bytes())
+            text = (paths.skel() / file.name).read_text(encoding="utf-8")
+            write_atomically(file, text.replace("YOUR_USER", _user_name()).encode())
     except OSError as error:
         raise _cannot_write(path, error) from None
     return home, written
+
+
+def _user_name() -> str:
+    """Return the name of this Unix user as the server calls them: the number if there is no name."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def _cannot_write(path: Path, error: OSError) -> NotAllowedError:
