@@ -173,6 +173,8 @@ async def test_what_was_stopped_stays_so_if_a_pause_interrupts_it_too(agent, ori
     agent.daemon.operations.stop_task("spark-ori")
     agent.daemon.operations.pause("for the night", interrupt=True)
     await eventually(lambda: agent.runner.interrupts, 20)
+    # It does not say that the turn will be repeated.
+    assert ":paused: for the night; hint: " in await ori.until("paused")
 
     await agent.runner.ends_turn("interrupted")
 

@@ -172,13 +172,16 @@ class TurnLoop:
             self._file.queue.requeue(self._now_ms(), is_crash=False)
 
     def interrupt(self, interruption: Interruption) -> Turn | None:
-        """Have the running turn interrupted and return it; return None if no turn runs any more."""
+        """Have the running turn interrupted and return it; return None if no turn runs any more.
+
+        What somebody stopped stays stopped, whatever else is to interrupt it.
+        """
         turn = self._turns.current
         if turn is None or self._unposted is not None:
             return None
-        if not turn.is_stopped:
-            # What somebody stopped stays stopped, whatever interrupts it afterwards.
-            turn.interruption = interruption
+        if turn.is_stopped and interruption.fate is not Fate.STOPPED:
+            return None
+        turn.interruption = interruption
         self.wake()
         return turn
 
