@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 from typing import Final
 
+from culture.systemd.systemctl import run_systemctl
+
 ASKED_S: Final = 1.0
 # At the beginning and the end of a boot there may be no D-Bus for a moment.
 AGAIN_S: Final = 0.1
@@ -14,24 +16,10 @@ async def is_stopped_for_good(unit: str) -> bool | None:
     with contextlib.suppress(TimeoutError, FileNotFoundError):
         async with asyncio.timeout(ASKED_S):
             while True:
-                if (jobs := await _list_jobs(unit)) is not None:
+                if (
+                    jobs := await run_systemctl("list-jobs", "--no-legend", "--plain", "--", unit)
+                ) is not None:
                     # Number, unit, type and state (systemctl(1), list-jobs).
                     return any(row.split()[1:3] == [unit, "stop"] for row in jobs.splitlines())
                 await asyncio.sleep(AGAIN_S)
     return None
-
-
-async def _list_jobs(unit: str) -> str | None:
-    process = await asyncio.create_subprocess_exec(
-        *("systemctl", "list-jobs", "--no-legend", "--plain", "--", unit),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        output, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return output.decode(errors="replace") if process.returncode == 0 else None
