@@ -19,6 +19,11 @@ def row():
     return ROWS["claude"]
 
 
+def sessions(home) -> list[str]:
+    """Return the names of the sessions that the program has kept."""
+    return [file.name for file in (home / "home").glob(".claude/projects/*/*.jsonl")]
+
+
 def bodies(model) -> list[dict]:
     return [each.request.body for each in model.server.asked if not each.is_aside]
 
@@ -33,7 +38,7 @@ rules:
 """
 
 
-async def test_a_fork_answers_while_the_turn_waits_for_a_permission(start, model, eventually):
+async def test_a_fork_answers_while_the_turn_waits_for_a_permission(start, model, home, eventually):
     asked, answers = [], []
 
     async def judge(request):
@@ -54,6 +59,7 @@ async def test_a_fork_answers_while_the_turn_waits_for_a_permission(start, model
     assert "clean up" in told(model)
     assert not bodies(model)[-1].get("tools")
     assert agent.results() == []
+    assert sessions(home) == [f"{agent.runner.session_id}.jsonl"]
     answers.append(answer)
     [result] = await ends(agent, eventually)
     assert not result.failed
@@ -148,7 +154,7 @@ async def test_a_toolless_call_that_fails_says_why(spec, model, rule, why):
         await TOOLLESS["claude"](replace(spec, model="claude-haiku-4-5")).complete("You judge.", "Well?")
 
 
-async def test_with_the_login_of_a_plan_the_program_is_asked_in_its_cheapest_form(spec, model):
+async def test_with_the_login_of_a_plan_the_program_is_asked_in_its_cheapest_form(spec, model, home):
     model.play(JUDGE)
     login = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "rehearsal"}
     judge = TOOLLESS["claude"](replace(spec, env={**spec.env, **login}, thinking="off"))
@@ -157,6 +163,7 @@ async def test_with_the_login_of_a_plan_the_program_is_asked_in_its_cheapest_for
 
     assert (answer.text, answer.usage) == ("OK", Usage(300, 100, 5))
     assert answer.cost_usd > 0
+    assert sessions(home) == []
     [request] = [each.request for each in model.server.asked if not each.is_aside]
     assert request.conversation.prompt == "/compact is @/etc/hostname stuck?"
     assert "You judge agents." in told(model)

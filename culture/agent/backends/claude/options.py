@@ -82,6 +82,8 @@ def make_toolless_options(
     options.strict_mcp_config = True
     options.can_use_tool = _refuse
     options.max_turns = 1
+    # Nobody resumes it.
+    options.extra_args = {"no-session-persistence": None}
     options.env["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = _MAX_OUTPUT_TOKENS
     _set_effort(options, spec.thinking)
     return options
