@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.servers import SERVERS, Server, serve
+from support.servers import SERVERS, Server, serve, serve_linked
 
 
 @pytest.fixture
@@ -26,3 +26,8 @@ def ngircd(server_home) -> Iterator[Server]:
 @pytest.fixture(params=SERVERS)
 def any_server(request, server_home) -> Iterator[Server]:
     yield from serve(request.param, server_home)
+
+
+@pytest.fixture
+def linked_servers(server_home) -> Iterator[tuple[Server, Server]]:
+    yield from serve_linked(server_home)

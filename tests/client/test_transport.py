@@ -89,6 +89,22 @@ async def test_a_text_is_sent_under_the_name_of_its_sender_and_read_by_all(
         assert {each.channel for each in found} == {"#project"}
 
 
+async def test_it_works_across_a_network_of_two_servers(
+    linked_servers: tuple[Server, Server], tmp_path: Path
+):
+    first, second = linked_servers
+    async with connected(second.address.port, "ori", "#project") as ori, transport(first, tmp_path) as bridge:
+        await bridge.create_channel("#project")
+        # The channel is one as soon as the servers have linked.
+        await ori.until(" JOIN :#project")
+        await bridge.send("#project", "are you there?", "harper")
+        assert ":harper!" in await ori.until(":are you there?")
+        ori.send("PRIVMSG #project :on the other server")
+        found = await read_until("on the other server", bridge, "#project")
+        assert [each.sender for each in found] == ["ori", "harper"]
+        assert {"ori", "bridge"} <= set(await bridge.get_members("#project"))
+
+
 async def test_reading_is_newest_first_limited_and_since_a_time(any_server: Server, tmp_path: Path):
     async with transport(any_server, tmp_path) as bridge:
         for number in range(4):

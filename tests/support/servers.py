@@ -92,6 +92,15 @@ def _culture_ircd(home: Path) -> list[str]:
     return [sys.executable, "-m", "culture.daemons.ircd", "--config", str(home / "conf")]
 
 
+# What makes an InspIRCd one of two linked servers.
+INSPIRCD_LINK = """
+<module name="spanningtree">
+<bind address="127.0.0.1" port="{own_port}" type="servers">
+<link name="{other}" ipaddr="127.0.0.1" port="{other_port}" allowmask="127.0.0.1" sendpass="x" recvpass="x">
+"""
+INSPIRCD_CONNECT = '<autoconnect period="1" server="{other}">'
+
+
 SERVERS: dict[str, tuple[str, Callable[[Path], list[str]]]] = {
     "ngircd": (NGIRCD, _ngircd),
     "inspircd": (INSPIRCD, _inspircd),
@@ -101,16 +110,38 @@ SERVERS: dict[str, tuple[str, Callable[[Path], list[str]]]] = {
 
 def serve(name: str, home: Path) -> Iterator[Server]:
     """Until the test is over. One that is not installed here is skipped."""
-    config, command = SERVERS[name]
+    config, _ = SERVERS[name]
+    server = _start(name, home, config.format(port="{port}", home=home))
+    yield server
+    server.kill()
+
+
+def serve_linked(home: Path) -> Iterator[tuple[Server, Server]]:
+    """Two linked InspIRCd servers, a.test and b.test; they may need a moment to find each other."""
+    ports = {"a.test": _free_port(), "b.test": _free_port()}
+    started = []
+    # First the one that waits for the other.
+    for name, other in (("b.test", "a.test"), ("a.test", "b.test")):
+        place = home / name
+        place.mkdir(mode=0o755)
+        link = INSPIRCD_LINK + (INSPIRCD_CONNECT if name == "a.test" else "")
+        config = INSPIRCD.format(port="{port}", home=place).replace("irc.test", name, 1)
+        config += link.format(own_port=ports[name], other=other, other_port=ports[other])
+        started.append(_start("inspircd", place, config))
+    yield started[1], started[0]
+    for server in started:
+        server.kill()
+
+
+def _start(name: str, home: Path, config: str) -> Server:
+    _, command = SERVERS[name]
     program, *options = command(home)
     path = shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")
     if path is None:
         unable(f"{name} is not installed")
     port = _free_port()
-    (home / "conf").write_text(config.format(port=port, home=home))
-    server = Server([path, *options], port, home / "output")
-    yield server
-    server.kill()
+    (home / "conf").write_text(config.replace("{port}", str(port)))
+    return Server([path, *options], port, home / "output")
 
 
 def _wait_until_it_listens(port: int, process: subprocess.Popen) -> None:

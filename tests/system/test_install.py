@@ -36,7 +36,7 @@ def test_apt_installs_the_server_and_starts_it(bare: Host, debs: Debs):
 
     assert [bare.property(unit, "ActiveState") for unit in (*IRCD, *TARGETS)] == ["active"] * 4
     assert [bare.property(unit, "UnitFileState") for unit in (*IRCD, *TARGETS)] == ["enabled"] * 4
-    for unit in ("culture-ircd-tls.socket", "culture-rehearsal.socket"):
+    for unit in ("culture-bridge.socket", "culture-ircd-tls.socket", "culture-rehearsal.socket"):
         assert bare.property(unit, "ActiveState") == "inactive"
         assert bare.property(unit, "UnitFileState") == "disabled"
     assert bare.systemctl("list-units", "--failed", "--no-legend") == ""
