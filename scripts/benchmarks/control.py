@@ -1,4 +1,4 @@
-"""What keeping an agent under control costs: the supervisor's tokens, and model calls while nothing happens.
+"""What keeping an agent under control costs: supervisor tokens, model calls while idle, and time to halt.
 
 Real daemons and a real server. The agent's backend plays a script of steps and reports the tokens that a
 coding agent would use; the judge is the rehearsal model, which counts what it is asked.
@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from agent import daemon
+from halting import measure_halting
 from network import ircd, plain_client
 
 from culture.config.loader import parse
@@ -53,6 +54,7 @@ async def _measure(steps: int, agents: int, idle_s: float) -> dict:
             model.asked.clear()
             agent_tokens = await _long_task(port)
             judged = [each.request.input_tokens for each in model.asked]
+    halting = await measure_halting()
     # A verdict is a word or a sentence.
     spent = sum(judged) + 20 * len(judged)
     return {
@@ -64,6 +66,7 @@ async def _measure(steps: int, agents: int, idle_s: float) -> dict:
         "evaluations": len(judged),
         "tokens of the supervisor": spent,
         "share of the supervisor, %": round(100 * spent / agent_tokens, 2),
+        **halting,
     }
 
 

@@ -64,7 +64,7 @@ class Host:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     async def says(self, text: str, times: int) -> None:
-        await _until(lambda: (self.home / "log").read_text().count(text) >= times)
+        await until(lambda: (self.home / "log").read_text().count(text) >= times)
 
 
 @contextlib.asynccontextmanager
@@ -96,7 +96,7 @@ async def _start(
             stderr=log,
         )
     listening = r"listening on 127\.0\.0\.1:(\d+)"
-    await _until(lambda: re.search(listening, (home / "log").read_text()) is not None)
+    await until(lambda: re.search(listening, (home / "log").read_text()) is not None)
     port = int(re.findall(listening, (home / "log").read_text())[-1])
     return Host(name, home, port, process)
 
@@ -119,7 +119,8 @@ async def _stop(host: Host) -> None:
     await host.process.wait()
 
 
-async def _until(is_so: Callable[[], bool]) -> None:
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so, or give up."""
     deadline = time.monotonic() + DEADLINE_S
     while not is_so():
         if time.monotonic() > deadline:
@@ -187,7 +188,7 @@ async def _replay(count: int) -> dict[str, object]:
             running["thor"] = await _start("thor", place / "thor", ["spark"], running)
             await running["thor"].says(": linked", 1)
             began, before = time.perf_counter(), {host.name: host.cpu_s for host in running.values()}
-            await _until(lambda: _has(place / "thor" / "history", f"bench{count - 1:x}"))
+            await until(lambda: _has(place / "thor" / "history", f"bench{count - 1:x}"))
             seconds = time.perf_counter() - began
             spent = {host.name: host.cpu_s - before[host.name] for host in running.values()}
         finally:
@@ -297,7 +298,7 @@ async def _load(rate: int, seconds: int) -> dict[str, object]:
                     clients[said % len(clients)].send(f"PRIVMSG {CHANNEL} :{TEXT}".encode())
                     said += 1
                 await asyncio.sleep(0.005)
-            await _until(lambda: heard >= said * (len(clients) - 1))
+            await until(lambda: heard >= said * (len(clients) - 1))
             spent = [host.cpu_s - before[host.name] for host in running.values()]
     return {
         f"CPU of each of 4 hosts at {rate}/s, %": round(100 * sum(spent) / len(spent) / seconds, 1),
