@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from culture.config.agents import AgentConfig, AgentsConfig
+from culture.ctl.files import below
 from culture.errors import Problem, UnavailableError
 from culture.names import agent_user
 from culture.systemd.credentials import SERVER_DIRECTORY, agent_directory, encrypted_agent_directory
@@ -44,7 +45,7 @@ def _users(agent: AgentConfig) -> Iterator[tuple[str, str]]:
 def _directories(agent: AgentConfig, root: Path, may_write: MayWrite) -> Iterator[tuple[str, str]]:
     user = agent.user or agent_user(agent.nick)
     for place in filter(None, (agent.directory, *agent.writable)):
-        if not _below(root, place).is_dir():
+        if not below(root, Path(place)).is_dir():
             yield f"the directory '{place}' does not exist", f"mkdir {place}"
         # The first start of an agent creates its user, and then checks the directories itself.
         elif _exists(user) and not may_write(user, place):
@@ -53,8 +54,8 @@ def _directories(agent: AgentConfig, root: Path, may_write: MayWrite) -> Iterato
 
 def _credentials(config: AgentsConfig, agent: AgentConfig, root: Path) -> Iterator[tuple[str, str]]:
     own = agent_directory(agent.nick)
-    places = [_below(root, each) for each in (own, encrypted_agent_directory(agent.nick))]
-    shared = _below(root, SERVER_DIRECTORY)
+    places = [below(root, each) for each in (own, encrypted_agent_directory(agent.nick))]
+    shared = below(root, SERVER_DIRECTORY)
     if shared.exists() and not os.access(shared, os.X_OK):
         # Only root can read the directory.
         return
@@ -82,7 +83,3 @@ def _may_write(user: str, place: str) -> bool:
     except (OSError, subprocess.SubprocessError) as error:
         raise UnavailableError(f"cannot run runuser: {error}") from None
     return done.returncode == 0 or bool(done.stderr)
-
-
-def _below(root: Path, path: str | Path) -> Path:
-    return root / Path(path).relative_to("/")

@@ -6,8 +6,8 @@ from pathlib import Path
 from culture.config import loader
 from culture.config.agents import AgentsConfig
 from culture.config.ircd import IrcdConfig
-from culture.ctl.files import write_secret
-from culture.ctl.units.dropins import FILE
+from culture.ctl.files import below, write_secret
+from culture.ctl.units.dropins import DIRECTORY, FILE
 from culture.ctl.units.missing import credential_names
 from culture.errors import ConfigError, NoInputError, NotAllowedError, UnavailableError
 from culture.systemd.credentials import SERVER_DIRECTORY, agent_directory, encrypted_agent_directory
@@ -38,10 +38,10 @@ def move_credentials(config: AgentsConfig, root: Path, *, dry_run: bool = False)
 
 
 def _find_copies(config: AgentsConfig, root: Path) -> Iterator[tuple[Path, Path]]:
-    shared = _below(root, SERVER_DIRECTORY)
+    shared = below(root, SERVER_DIRECTORY)
     for agent in config.agents:
-        own = _below(root, agent_directory(agent.nick))
-        encrypted = _below(root, encrypted_agent_directory(agent.nick))
+        own = below(root, agent_directory(agent.nick))
+        encrypted = below(root, encrypted_agent_directory(agent.nick))
         for name in credential_names(config, agent):
             is_there = (own / name).exists() or (encrypted / name).exists()
             if not is_there and (shared / name).is_file():
@@ -51,7 +51,7 @@ def _find_copies(config: AgentsConfig, root: Path) -> Iterator[tuple[Path, Path]
 def _needed_here(root: Path) -> set[str] | None:
     """Return the names that the server or a unit of a person's own reads; None if that is not known."""
     try:
-        server = loader.load(_below(root, "/etc/culture/ircd.yaml"), IrcdConfig)
+        server = loader.load(below(root, Path("/etc/culture/ircd.yaml")), IrcdConfig)
     except NoInputError:
         server = IrcdConfig()
     except ConfigError:
@@ -61,7 +61,8 @@ def _needed_here(root: Path) -> set[str] | None:
         *(oper.password_credential for oper in server.opers),
         *(link.secret_credential for link in server.links),
     ]
-    return {*filter(None, named), *_loaded_by_units(_below(root, "/etc/systemd/system").glob("**/*.conf"))}
+    drop_ins = below(root, DIRECTORY).glob("**/*.conf")
+    return {*filter(None, named), *_loaded_by_units(drop_ins)}
 
 
 def _loaded_by_units(files: Iterable[Path]) -> Iterator[str]:
@@ -73,7 +74,3 @@ def _loaded_by_units(files: Iterable[Path]) -> Iterator[str]:
             path = Path(line.rpartition(":")[2].strip())
             if line.startswith("LoadCredential=") and path.parent == SERVER_DIRECTORY:
                 yield path.name
-
-
-def _below(root: Path, path: str | Path) -> Path:
-    return root / Path(path).relative_to("/")

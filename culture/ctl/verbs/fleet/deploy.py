@@ -9,6 +9,7 @@ from culture.config.fleet import files
 from culture.ctl import output
 from culture.ctl.fleet.deploy import Deployment, Outcome, is_configuration
 from culture.ctl.fleet.files import find_host, read_fleet
+from culture.ctl.fleet.report import show_plan_rows
 from culture.ctl.options import add_fleet, add_json
 from culture.errors import ConfigError, UnavailableError
 
@@ -45,12 +46,7 @@ def run(options: argparse.Namespace) -> int:
     plans = deployment.plan(hosts)
     if options.dry_run:
         rows = [row for plan in plans for row in plan.rows]
-        output.show_rows(
-            options,
-            ("HOST", "ACTION", "WHAT", "WHY"),
-            rows,
-            lambda row: [row[key] for key in ("host", "action", "what", "why")],
-        )
+        show_plan_rows(rows, is_json=options.json)
         return _status(plans) or (1 if rows else 0)
     if any(plan.is_bad for plan in plans):
         output.note(options, "nothing was changed on any host")
