@@ -11,6 +11,7 @@ from culture.agent.backends.acp import figures, permission, tools
 from culture.agent.backends.acp.choices import choices, model_of
 from culture.agent.backends.acp.profiles import PROFILES, choose
 from culture.agent.backends.acp.transcript import Call
+from culture.agent.backends.toolless import refuse_all
 from culture.agent.contract import SessionSpec, Tool, Usage
 from culture.errors import NotAllowedError, UnavailableError
 
@@ -88,6 +89,20 @@ def test_one_that_may_be_too_old_to_take_text_for_text_is_not_taken(version, tak
 
 def test_of_one_that_nobody_knows_no_version_is_asked():
     choose(spec("kiro-cli")).check("")
+
+
+def test_a_session_that_only_answers_has_no_tools():
+    setups = {
+        name: choose(spec(name, judge=refuse_all), toolless=True).setup
+        for name in ("claude-agent-acp", "codex-acp", "opencode")
+    }
+
+    assert setups["claude-agent-acp"].meta["claudeCode"]["options"]["tools"] == []
+    assert setups["codex-acp"].mode == "read-only"
+    features = json.loads(setups["codex-acp"].env["CODEX_CONFIG"])["features"]
+    assert features["shell_tool"] is features["unified_exec"] is False
+    agent = json.loads(setups["opencode"].env["OPENCODE_CONFIG_CONTENT"])["agent"]["build"]
+    assert agent["tools"] == {"*": False}
 
 
 def test_every_profile_says_how_to_install_it():

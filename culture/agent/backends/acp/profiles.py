@@ -20,6 +20,16 @@ _WORD_JOINER: Final = "\u2060"
 # What an agent has that asks before each call; other tools, such as Monitor, run commands unasked.
 _CLAUDE_TOOLS: Final = ("Bash", "Edit", "Write", "NotebookEdit", "Read", "WebFetch", "WebSearch")
 
+# Features of codex that give it tools.
+_CODEX_FEATURES: Final = (
+    "shell_tool",
+    "unified_exec",
+    "multi_agent",
+    "view_image",
+    "image_generation",
+    "goals",
+)
+
 
 def no_command(text: str) -> str:
     """Mark a prompt that begins with a slash as text: agents run it, and some swallow unknown commands."""
@@ -130,6 +140,9 @@ def _codex(spec: SessionSpec, toolless: bool) -> Setup:
     policy = config.setdefault("shell_environment_policy", {})
     policy["exclude"] = [*policy.get("exclude", []), *spec.secret_variables]
     # Its own sandbox would keep it from the socket of its skill; the unit's holds it.
+    if toolless:
+        config["features"] = {**config.get("features", {}), **dict.fromkeys(_CODEX_FEATURES, False)}
+        config |= {"web_search": "disabled", "project_doc_max_bytes": 0}
     mode = "read-only" if toolless else "agent-full-access"
     return Setup(mode=mode, env={"CODEX_CONFIG": json.dumps(config)})
 
