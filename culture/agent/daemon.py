@@ -21,9 +21,9 @@ from culture.agent.inbox.saved_location import SavedLocation
 from culture.agent.ledger.cost_control import CostControl, CostSettings
 from culture.agent.ledger.settings import unlimited
 from culture.agent.operations import AgentOperations
-from culture.agent.questions.permission import asking_judge
-from culture.agent.questions.rules import PermissionRules
-from culture.agent.questions.wiring import ask_to_raise, make_questions
+from culture.agent.questions.deferred import DeferredCalls
+from culture.agent.questions.records import QuestionRecords
+from culture.agent.questions.wiring import ask_to_raise, make_judge, make_questions
 from culture.agent.reporting import status
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.notices import Notices
@@ -33,7 +33,6 @@ from culture.agent.supervision.interventions import Interventions
 from culture.agent.tools.callers import Caller, person_at
 from culture.agent.tools.commands import PERSONAL_COMMANDS, run_command
 from culture.agent.tools.ipc import IpcServer
-from culture.agent.tools.model_tools import TOOLS
 from culture.agent.tools.sender import Sender
 from culture.agent.tools.toolset import Toolset
 from culture.agent.tools.whispers import Whispers
@@ -127,7 +126,9 @@ class AgentDaemon:
         self._authority = AgentAuthority(
             file, self._client, self._notices, lambda: self._turn_loop, loop_guard, people
         )
-        gates = Gates(gate or OpenGate(), self._authority.gate, self.costs.gate)
+        records = QuestionRecords(file, config.nick, lambda: int(time.time() * 1000))
+        deferred = DeferredCalls(records, self._backend.answer_deferred)
+        gates = Gates(deferred, gate or OpenGate(), self._authority.gate, self.costs.gate)
         self._turn_loop = TurnLoop(
             file,
             self._backend,
@@ -139,6 +140,7 @@ class AgentDaemon:
             lambda turn: post_final_text(self._sender, turn),
             transcriber,
             self.whispers,
+            deferred,
             clock=time.monotonic,
             wall_clock=time.time,
             on_change=self._report_status,
@@ -157,7 +159,7 @@ class AgentDaemon:
             config,
             config.trust or trust or TrustConfig(),
             people,
-            file,
+            records,
             self._client,
             self._backend,
             self._turns,
@@ -168,9 +170,7 @@ class AgentDaemon:
             on_unread=lambda said: self._inbox.enqueue_if_relevant(said),
         )
         # Decides on each tool call with permission_mode ask.
-        self.judge = asking_judge(
-            PermissionRules(config.permissions, directory, TOOLS), questions, self._backend.interrupt
-        )
+        self.judge = make_judge(config, directory, questions)
         self._inbox = Inbox(
             self._client,
             file,

@@ -241,6 +241,10 @@ class AgentOperations:
         """Return the open and the most recent finished messages of the queue."""
         return status.queue_rows(self._file.queue)
 
+    def question_rows(self) -> list[dict[str, Any]]:
+        """Return the open questions of the agent."""
+        return self._questions.rows()
+
     def whoami(self) -> dict[str, Any]:
         """Return the agent's nick, server, channels and directory."""
         return {

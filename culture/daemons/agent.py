@@ -216,6 +216,9 @@ def _session_spec(agent: AgentConfig, server: str, listener: Path, proof: str) -
         thinking=effort_of(agent.thinking),
         judge=None if agent.permission_mode == "bypass" else only_irc(TOOLS),
         is_locked=agent.permission_mode != "ask",
+        deferrals=agent_state_directory(agent.nick, os.environ) / "deferred"
+        if agent.permission_mode == "ask"
+        else None,
         command=agent.acp_command if agent.agent == "acp" else agent.command,
     )
     drop_private_variables(os.environ)

@@ -19,6 +19,7 @@ from culture.agent.contract import (
     ContextChanged,
     Effort,
     Result,
+    SideAnswer,
     SupervisorBase,
     Text,
     ToolResult,
@@ -34,6 +35,7 @@ from culture.agent.turns.gate import Gate
 from culture.config.address import Address, TcpAddress, UnixAddress
 from culture.config.agents import AgentConfig, TurnsConfig
 from culture.config.loader import parse
+from culture.config.trust import TrustConfig
 from culture.config.webhooks import WebhooksConfig
 from culture.errors import CultureError
 from culture.net.listen.listeners import FOR_THE_OWNER, open_listener
@@ -107,6 +109,12 @@ class HandRunner(AgentRunnerBase):
         self.efforts: list[Effort | None] = []
         # Whether an interrupt ends a turn.
         self.obeys = True
+        # What it was asked beside its turns, and what it says to that; without an answer it cannot.
+        self.asides: list[str] = []
+        self.side_answers: list[str] = []
+        # The tool calls that wait for an answer, and the answers that came.
+        self.deferred: list[str] = []
+        self.continued: list[tuple[str, bool, str]] = []
         self.is_up = False
 
     async def start(self, initial_prompt: str = "") -> None:
@@ -126,6 +134,25 @@ class HandRunner(AgentRunnerBase):
         self.interrupts += 1
         if self.obeys:
             await self.ends_turn("interrupted")
+
+    async def ask_aside(self, prompt: str, *, background: str = "") -> SideAnswer:
+        if not self.side_answers:
+            return await super().ask_aside(prompt)
+        self.asides.append(prompt)
+        return SideAnswer(self.side_answers.pop(0), Usage(30, 20, 10), 0.002)
+
+    async def answer_deferred(self, call_id: str, *, allowed: bool, reason: str = "") -> None:
+        if call_id not in self.deferred:
+            await super().answer_deferred(call_id, allowed=allowed, reason=reason)
+        self.deferred.remove(call_id)
+        self.owed += 1
+        self.continued.append((call_id, allowed, reason))
+
+    async def defers(self, id: str, **input: object) -> None:
+        """End the turn with a tool call that waits for an answer."""
+        self.owed -= 1
+        self.deferred.append(id)
+        await self.on_message(Result(deferred=ToolUse(id, "Bash", input)))
 
     async def compact(self) -> None:
         await self.on_message(ContextChanged("compacted"))
@@ -177,6 +204,7 @@ class Agent:
         passwords: Passwords = NO_PASSWORDS,
         webhooks: WebhooksConfig | None = None,
         costs: CostSettings | None = None,
+        trust: TrustConfig | None = None,
         **config: object,
     ) -> None:
         self.socket = home / f"{nick}.sock"
@@ -203,6 +231,7 @@ class Agent:
             # Programs that a test runs descend from this process, which is the daemon's.
             identify=lambda caller: "tester",
             costs=costs,
+            trust=trust,
             on_status=self.statuses.append,
             passwords=passwords,
             webhooks=Webhooks(webhooks, JournalEvents(nick, "claude")) if webhooks is not None else None,

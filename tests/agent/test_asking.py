@@ -47,9 +47,8 @@ class Asking:
             notify=lambda place, text: None,
             alert=lambda alert: None,
             wake=lambda: None,
-            interrupt=self._nothing,
+            stop_turn=lambda why: None,
             ask_aside=self._ask_aside,
-            answer_deferred=self._no_call,
             on_unread=self.unread.append,
         )
         self.questions = Questions(
@@ -78,12 +77,6 @@ class Asking:
     async def _post(self, place: str, text: str) -> Sent:
         self._is_posted.set()
         return Sent(text.split("\n"), self._msgids)
-
-    async def _nothing(self) -> None:
-        return
-
-    async def _no_call(self, id: str, allowed: bool, reason: str) -> None:
-        raise UnavailableError("no call is kept")
 
     async def _ask_aside(self, prompt: str, question: StoredQuestion) -> str:
         raise UnavailableError("this backend cannot answer beside its turn")

@@ -104,6 +104,8 @@ class Inbox:
             case Said():
                 self._catch_up.heard(event)
             case Echoed(target, text, msgid, is_notice, at):
+                # A question is recorded as posted before the mark moves behind it.
+                self._questions.own_message(target, text, msgid)
                 self._catch_up.echoed(event)
                 self._spoke(target, text, at, msgid, is_answer=not is_notice)
             case Joined():

@@ -21,11 +21,9 @@ class Actions:
     alert: OnAlert
     # Makes the turn loop look at the queue again.
     wake: Callable[[], None]
-    # Ends the running turn early.
-    interrupt: Callable[[], Awaitable[None]]
+    # Stops the running turn for good, for a reason.
+    stop_turn: Callable[[str], None]
     # Answers a prompt about a question beside the running turn, and counts the cost.
     ask_aside: Callable[[str, StoredQuestion], Awaitable[str]]
-    # Continues a turn whose tool call the backend keeps: the call's id, whether it is allowed, and a reason.
-    answer_deferred: Callable[[str, bool, str], Awaitable[None]]
     # Starts a turn with a message that the agent did not get in another way.
     on_unread: Callable[[Said], None]

@@ -17,6 +17,12 @@ from culture.store.agent.questions import Standing, StoredQuestion, Vote
 SECOND_ANSWER_MS: Final = 10_000
 
 
+# The server proves only while the agent is there who somebody is.
+_UNPROVEN: Final = (
+    "your answer does not count: nothing proves that you are a person; log in, or say it again if I was away"
+)
+
+
 class Answers:
     """Finds out what a message means for the open questions.
 
@@ -67,7 +73,7 @@ class Answers:
         if standing is Standing.ANYONE and question.options:
             if (question.id, said.sender) not in self._told:
                 self._told.add((question.id, said.sender))
-                self._notify(said, "your answer does not count: nothing proves who you are; log in first")
+                self._notify(said, _UNPROVEN)
             return
         choice, now_ms = self._choice(said, question), self._records.now_ms()
         vote = Vote(voter_of(said), said.sender, standing, choice, said.text, said.msgid, now_ms)

@@ -10,6 +10,7 @@ from culture.protocol.plain_text import neutral
 from culture.store.agent.questions import QuestionKind, Standing, StoredQuestion
 from culture.store.agent.queue import ANSWER, QueuedMessage
 
+_TIMEOUT: Final = ":timeout"
 _PERMISSIONS: Final = {
     "yes": "It is allowed once, exactly as you asked. Do it now.",
     "no": "It is not allowed: do not do it.",
@@ -33,7 +34,12 @@ def timeout_prompt(question: StoredQuestion, trust: TrustConfig, now_ms: int) ->
     text = f"nobody answered within {trust.timeout}: {what}. A later answer still comes."
     lines = [text, f'You asked in {question.place}: "{told(question.text)}"']
     message = _message(question, "nobody", "\n".join(lines), now_ms)
-    return message._replace(msgid=f"{message.msgid}:timeout", by_agent=False)
+    return message._replace(msgid=message.msgid + _TIMEOUT, by_agent=False)
+
+
+def is_timeout(message: QueuedMessage) -> bool:
+    """Return whether a message tells that nobody answered in time."""
+    return message.msgid.endswith(_TIMEOUT)
 
 
 def _message(question: StoredQuestion, by: str, text: str, now_ms: int) -> QueuedMessage:

@@ -1,10 +1,9 @@
 """Ask people for permission before a tool call that the rules do not allow."""
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Final
 
-from culture.agent.contract import Judge, PermissionRequest
+from culture.agent.contract import DeferCall, Judge, PermissionRequest
 from culture.agent.questions.questions import Questions
 from culture.agent.questions.rules import PermissionRules
 from culture.agent.questions.waiting import NotAnsweredError
@@ -18,9 +17,7 @@ _QUOTED: Final = 400
 DENIED: Final = "not allowed: a rule in `permissions:` of agents.yaml forbids it"
 
 
-def asking_judge(
-    rules: PermissionRules, questions: Questions, interrupt: Callable[[], Awaitable[None]]
-) -> Judge:
+def asking_judge(rules: PermissionRules, questions: Questions) -> Judge:
     """Return a judge that follows the rules and asks people where they say so."""
 
     async def judge(request: PermissionRequest) -> tuple[bool, str]:
@@ -30,29 +27,34 @@ def asking_judge(
             case "deny":
                 return False, DENIED
             case "ask":
-                return await _ask(request, questions, interrupt)
+                return await _ask(request, questions)
 
     return judge
 
 
-async def _ask(
-    request: PermissionRequest, questions: Questions, interrupt: Callable[[], Awaitable[None]]
-) -> tuple[bool, str]:
+async def _ask(request: PermissionRequest, questions: Questions) -> tuple[bool, str]:
     parameters = exact_parameters(request)
     if questions.use_permission(parameters):
         return True, ""
+    if request.can_defer:
+        questions.file(
+            QuestionKind.PERMISSION,
+            describe(request),
+            options=DECISION,
+            parameters=parameters,
+            call=request.id,
+        )
+        raise DeferCall
     try:
         answer = await questions.ask(
             QuestionKind.PERMISSION, describe(request), options=DECISION, parameters=parameters
         )
     except NotAnsweredError as error:
-        if error.is_abort:
-            await interrupt()
         return False, f"not allowed: {error}; if the answer is yes later, it comes as a message"
     if answer.choice == "yes":
         return True, ""
     if answer.choice == "abort":
-        await interrupt()
+        questions.stop_turn(f"{answer.answered_by} answered abort to question {answer.id}")
     return False, f"not allowed: {answer.answered_by} answered: {answer.answer}"
 
 

@@ -29,7 +29,6 @@ from culture.agent.questions.wording import (
     compose,
     new_id,
     quoted,
-    told,
     without_address,
 )
 from culture.agent.reporting.alerts import Alert, AlertKind
@@ -122,9 +121,9 @@ class Questions:
     async def _wait(self, question: StoredQuestion, timeout_s: float | None) -> StoredQuestion:
         waiter = self._waiters[question.id] = Waiter(self._counter_question_s)
         try:
-            if question.state is QuestionState.ASKED:
-                await self._post(question)
             with self._turns.waiting():
+                if question.state is QuestionState.ASKED:
+                    await self._post(question)
                 answered = await waiter.wait(timeout_s)
             self._records.delivered(answered, is_used=True)
             return answered
@@ -176,6 +175,10 @@ class Questions:
     def use_permission(self, parameters: str) -> bool:
         """Use up a permission for exactly these parameters that came as a message, if there is one."""
         return self._records.use(parameters)
+
+    def stop_turn(self, why: str) -> None:
+        """Stop the running turn for good: somebody answered abort."""
+        self._actions.stop_turn(why)
 
     def undelivered(self, id: str) -> None:
         """Deliver an answer again, as a message: the call that waited for it did not get it."""
@@ -239,7 +242,7 @@ class Questions:
 
     def _asked_back(self, question: StoredQuestion, said: Said) -> bool:
         """Answer a counter-question to an agent that waits. Anything else is a message like any other."""
-        if question.id not in self._waiters:
+        if question.id not in self._waiters and not question.call:
             return False
         self._spawn(self._answer_counter_question(question, said))
         return True
@@ -251,6 +254,8 @@ class Questions:
         waiter = self._waiters.get(question.id)
         if waiter is not None and question.kind is QuestionKind.ASK:
             waiter.asked_back(said)
+        elif waiter is None:
+            self._actions.on_unread(said)
 
     def answer(self, id: str, text: str, by: str) -> StoredQuestion:
         """Answer a question for a person at this machine. Raise UsageError if that is not possible."""
@@ -293,28 +298,12 @@ class Questions:
     def _deliver(self, question: StoredQuestion) -> None:
         """Deliver an answer for which no call waits any more."""
         handler = self._handlers.get(question.kind)
-        turn = self._turns.current
         if handler is not None:
             handler(question)
             self._records.delivered(question, is_used=True)
-        elif question.call and turn is not None and turn.id == question.turn:
-            self._spawn(self._continue(question))
         else:
             self._records.deliver_by_queue(question, answer_prompt(question, self._records.now_ms()))
             self._actions.wake()
-
-    async def _continue(self, question: StoredQuestion) -> None:
-        """Let the running turn go on with the tool call that the backend kept."""
-        is_allowed = question.choice == "yes"
-        try:
-            await self._actions.answer_deferred(question.call, is_allowed, told(question.answer))
-        except CultureError:
-            self._records.deliver_by_queue(question, answer_prompt(question, self._records.now_ms()))
-            await self._actions.interrupt()
-            return
-        self._records.delivered(question, is_used=True)
-        if question.choice == "abort":
-            await self._actions.interrupt()
 
     # Time
 
@@ -326,10 +315,12 @@ class Questions:
             )
         if action == "pause":
             return
+        why = f"nobody answered question {question.id} within {self._trust.timeout}"
         if waiter is not None:
-            told = f"nobody answered within {self._trust.timeout}"
-            waiter.give_up(NotAnsweredError(told, is_abort=action == "abort"))
-        elif question.kind is QuestionKind.ASK:
+            if action == "abort":
+                self._actions.stop_turn(why)
+            waiter.give_up(NotAnsweredError(why))
+        elif question.kind is QuestionKind.ASK or question.call:
             self._records.enqueue(timeout_prompt(question, self._trust, self._records.now_ms()))
             self._actions.wake()
 
@@ -348,12 +339,11 @@ class Questions:
     # Restarts
 
     def own_message(self, place: str, text: str, msgid: str) -> bool:
-        """Return whether a replayed message of the agent is a question that was not recorded as posted."""
+        """Record a question whose own message the server has as posted; return whether it is one."""
         for question in self._records.open():
-            quoted = f'"{question.text}"'
-            is_same = quoted in text or (text in quoted and len(text) > len(quoted) // 2)
-            is_unrecorded = question.state is QuestionState.ASKED and question.id not in self._posting
-            if is_unrecorded and is_same and fold(place) == fold(question.place):
+            quote = f'"{question.text}"'
+            is_same = quote in text or (text in quote and len(text) > len(quote) // 2)
+            if question.state is QuestionState.ASKED and is_same and fold(place) == fold(question.place):
                 self._records.posted(question, [msgid])
                 return True
         return False
@@ -378,7 +368,7 @@ class Questions:
             task.cancel()
 
     def targets(self) -> list[str]:
-        """Return the channels and nicks from which the agent waits for an answer."""
+        """Return the channels and nicks in which questions are open."""
         return [question.place for question in self._records.open()]
 
     def rows(self) -> list[dict[str, Any]]:

@@ -158,6 +158,11 @@ class QuestionRecords:
         with self._file.at_once():
             self._file.queue.add(message, self.now_ms())
 
+    def stop_messages(self, why: str) -> None:
+        """Finish the messages of the running turn, which is being stopped, so that a crash repeats none."""
+        with self._file.at_once():
+            self._file.queue.stop(self._file.queue.injected(), why, self.now_ms())
+
     def settle_waiting(self) -> None:
         """Finish the messages of turns that broke off while they waited: the answer brings them back."""
         for question in self._file.questions.waiting():
@@ -174,6 +179,23 @@ class QuestionRecords:
             if (place, tuple(named)) != (question.place, question.named):
                 with self._file.at_once():
                     self._file.questions.readdress(question.id, place, named)
+
+    def with_calls(self) -> list[StoredQuestion]:
+        """Return the questions whose tool calls the backend keeps, the oldest first."""
+        return self._file.questions.with_calls()
+
+    def end_call(self, question: StoredQuestion, *, is_used: bool) -> None:
+        """Record that the backend keeps the call no longer, and whether the permission is used up by it."""
+        with self._file.at_once():
+            self._file.questions.end_call(question.id, self.now_ms() if is_used else None)
+            if is_used:
+                self._audit("used", question, {})
+
+    def unuse(self, question: StoredQuestion) -> None:
+        """Take back that a permission was used: the backend did not have the call any more."""
+        with self._file.at_once():
+            self._file.questions.end_call(question.id, None)
+            self._audit("not-used", question, {})
 
     def get(self, id: str) -> StoredQuestion | None:
         """Return the question with this id."""

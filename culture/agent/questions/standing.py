@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from culture.agent.inbox.attention import is_person
+from culture.agent.inbox.attention import is_from_agent, is_person
 from culture.client.events import Said
 from culture.protocol.authority.senders import SENDER_TAG, SenderKind
 from culture.store.agent.questions import Standing
@@ -21,8 +21,9 @@ def standing_of(said: Said, people: Iterable[str]) -> Standing:
         return Standing.ANYONE
     if is_person(said, people):
         return Standing.PERSON
-    is_known = said.tags.get(SENDER_TAG) == SenderKind.AGENT or said.tags.get(_ACCOUNT)
-    return Standing.AGENT if is_known else Standing.ANYONE
+    is_known_bot = is_from_agent(said) and bool(said.tags.get(_ACCOUNT))
+    is_agent = said.tags.get(SENDER_TAG) == SenderKind.AGENT or is_known_bot
+    return Standing.AGENT if is_agent else Standing.ANYONE
 
 
 def voter_of(said: Said) -> str:

@@ -17,10 +17,8 @@ LATER: Final = "the answer will come as a message; no answer is no consent: do n
 class NotAnsweredError(TemporaryError):
     """Nobody answered a question in time. The question stays open."""
 
-    def __init__(self, message: str, *, hint: str = LATER, is_abort: bool = False) -> None:
+    def __init__(self, message: str, *, hint: str = LATER) -> None:
         super().__init__(message, hint=hint)
-        # Whether the turn is to end because of it.
-        self.is_abort = is_abort
 
 
 class Waiter:

@@ -1,24 +1,28 @@
 """Connect the questions of an agent with its IRC client, its backend and its turns."""
 
 import json
-import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from culture.agent.backend.backend_runner import BackendRunner
+from culture.agent.contract import Judge
 from culture.agent.ledger.cost_control import AskToRaise, CostControl
 from culture.agent.questions.actions import Actions
 from culture.agent.questions.matching import Matcher
+from culture.agent.questions.permission import asking_judge
 from culture.agent.questions.questions import Questions
 from culture.agent.questions.records import QuestionRecords
+from culture.agent.questions.rules import PermissionRules
 from culture.agent.questions.wording import DECISION
 from culture.agent.reporting.notices import Notices
+from culture.agent.tools.model_tools import TOOLS
+from culture.agent.turns.interruption import Fate, Interruption
 from culture.agent.turns.turn_loop import TurnLoop
 from culture.agent.turns.turns import Turns
 from culture.client.client import Client, Sent
 from culture.client.events import Said
 from culture.config.agents import AgentConfig
 from culture.config.trust import TrustConfig
-from culture.store.agent.file import AgentFile
 from culture.store.agent.questions import QuestionKind, StoredQuestion
 from culture.store.ledger.records import Scope
 
@@ -27,7 +31,7 @@ def make_questions(
     config: AgentConfig,
     trust: TrustConfig,
     people: tuple[str, ...],
-    file: AgentFile,
+    records: QuestionRecords,
     client: Client,
     backend: BackendRunner,
     turns: Turns,
@@ -61,13 +65,12 @@ def make_questions(
         notify=notices.say,
         alert=notices.alert,
         wake=turn_loop.wake,
-        interrupt=backend.interrupt,
+        stop_turn=lambda why: _stop_turn(turn_loop, records, why),
         ask_aside=ask_aside,
-        answer_deferred=backend.answer_deferred,
         on_unread=on_unread,
     )
     return Questions(
-        QuestionRecords(file, config.nick, lambda: int(time.time() * 1000)),
+        records,
         Matcher(lambda: client.nick, client.members, config.allow_from),
         trust,
         actions,
@@ -87,3 +90,13 @@ def ask_to_raise(questions: Callable[[], Questions]) -> AskToRaise:
         questions().file(QuestionKind.BUDGET, text, options=DECISION, parameters=budget)
 
     return ask
+
+
+def make_judge(config: AgentConfig, directory: Path, questions: Questions) -> Judge:
+    """Return what decides on each tool call with permission_mode ask."""
+    return asking_judge(PermissionRules(config.permissions, directory, TOOLS), questions)
+
+
+def _stop_turn(turn_loop: TurnLoop, records: QuestionRecords, why: str) -> None:
+    if turn_loop.interrupt(Interruption(why, Fate.STOPPED)) is not None:
+        records.stop_messages(why)

@@ -1,8 +1,20 @@
 """What the turn loop needs of the backend."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from culture.agent.contract import Effort
+from culture.store.agent.queue import QueueEntry
+
+
+class Continuation(Protocol):
+    """Continues turns whose tool calls the backend keeps until somebody has answered."""
+
+    def first(self, entries: Sequence[QueueEntry]) -> list[QueueEntry]:
+        """Return the messages that the next turn gets, of those that may begin one."""
+
+    async def resume(self, entries: Sequence[QueueEntry]) -> bool:
+        """Continue a turn that waited for the answer in these messages; return False if there is none."""
 
 
 class Backend(Protocol):

@@ -36,9 +36,14 @@ def _format_question(question: QueuedMessage) -> str:
     return f"[{_label(question)}] <{_name(question.sender, '<>')}> {text}"
 
 
+def question_id(answer: QueuedMessage) -> str:
+    """Return the id of the question whose answer a message brings."""
+    return answer.msgid.split(":")[1]
+
+
 def _label(question: QueuedMessage) -> str:
     if question.concern == ANSWER_CONCERN:
-        return f"IRC answer to question {question.msgid.split(':')[1]}"
+        return f"IRC answer to question {question_id(question)}"
     if question.channel is None:
         return "IRC DM"
     kind = "IRC reply" if question.concern == Concern.REPLY else "IRC @mention"

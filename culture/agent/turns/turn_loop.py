@@ -26,7 +26,7 @@ from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.sender_alerts import alert_senders, alert_stopped
 from culture.agent.reporting.transcript import Transcriber
 from culture.agent.tools.whispers import Whispers
-from culture.agent.turns.backend_port import Backend
+from culture.agent.turns.backend_port import Backend, Continuation
 from culture.agent.turns.gate import Gate, HeldBack, HoldKind
 from culture.agent.turns.interruption import Fate, Interruption
 from culture.agent.turns.prompt import format_prompt
@@ -60,6 +60,7 @@ class TurnLoop:
         post_final_text: Callable[[Turn], Awaitable[None]],
         transcriber: Transcriber,
         whispers: Whispers,
+        continuation: Continuation,
         *,
         clock: Callable[[], float],
         wall_clock: Callable[[], float],
@@ -75,6 +76,7 @@ class TurnLoop:
         self._post = post_final_text
         self._transcriber = transcriber
         self._whispers = whispers
+        self._continuation = continuation
         self._clock = clock
         self._wall_clock = wall_clock
         self._on_change = on_change
@@ -172,13 +174,11 @@ class TurnLoop:
             self._file.queue.requeue(self._now_ms(), is_crash=False)
 
     def interrupt(self, interruption: Interruption) -> Turn | None:
-        """Have the running turn interrupted and return it; return None if no turn runs any more.
-
-        What somebody stopped stays stopped, whatever else is to interrupt it.
-        """
+        """Have the running turn interrupted and return it; return None if no turn runs any more."""
         turn = self._turns.current
         if turn is None or self._unposted is not None:
             return None
+        # What somebody stopped stays stopped, whatever else is to interrupt it.
         if turn.is_stopped and interruption.fate is not Fate.STOPPED:
             return None
         turn.interruption = interruption
@@ -204,7 +204,8 @@ class TurnLoop:
         self._transcriber.began(turn, prompt)
         # If the backend exits now, BackendRunner notices and calls `backend_crashed`, which ends the turn.
         try:
-            await self._backend.send_prompt(prompt, effort=advice.effort)
+            if not await self._continuation.resume(entries):
+                await self._backend.send_prompt(prompt, effort=advice.effort)
         except TemporaryError:
             self._whispers.put_back(advice.whispers)
 
@@ -215,9 +216,9 @@ class TurnLoop:
         while entries := self._file.queue.next(but_not=held):
             held_back = self._gate.holds_back(entries)
             if held_back is None:
-                return entries, None
+                return self._continuation.first(entries), None
             first = first or held_back
-            if held_back.kind is not HoldKind.LOOP:
+            if held_back.kind not in (HoldKind.LOOP, HoldKind.ANSWER):
                 return [], held_back
             # Other conversations go on.
             held.append(entries[0].question.conversation)
@@ -259,7 +260,7 @@ class TurnLoop:
         """End the running turn; post its final text first if the agent wrote nothing on IRC."""
         turn = self._turns.current
         is_silent = turn is not None and not (turn.has_spoken or turn.is_stopped)
-        if turn is not None and is_silent and turn.final_text and not result.failed:
+        if turn is not None and is_silent and turn.final_text and not (result.failed or result.deferred):
             self._unposted = result, use
             self.wake()
         else:
@@ -298,7 +299,7 @@ class TurnLoop:
         self._journal.turn_ended(ended, use, is_expected=self._is_stopping)
         if not error:
             self._failures = 0
-            if not ended.turn.is_stopped:
+            if not (ended.turn.is_stopped or result.deferred):
                 self._on_alert(Alert(AlertKind.COMPLETE, f'finished task "{ended.turn.task}"'))
         elif self._backend.is_running and not self._is_stopping:
             self._failed(ended, result.status)

@@ -200,6 +200,20 @@ class QuestionStore:
         """Record that no call of a turn waits for the answer any more."""
         self._change("UPDATE question SET is_waiting = 0 WHERE id = ?", id)
 
+    def with_calls(self) -> list[StoredQuestion]:
+        """Return the questions whose tool calls the backend keeps, the oldest first."""
+        return self._find(
+            """
+            WHERE call <> '' AND (state IN ('asked', 'posted', 'answered') OR EXISTS
+                (SELECT 1 FROM queue WHERE msgid = 'answer:' || question.id AND queue.state = 'queued'))
+            ORDER BY number
+            """
+        )
+
+    def end_call(self, id: str, used_ms: int | None) -> None:
+        """Record that the backend keeps the call no longer, and when its permission was used."""
+        self._change("UPDATE question SET call = '', used_ms = ? WHERE id = ?", used_ms, id)
+
     def readdress(self, id: str, place: str, named: Sequence[str]) -> None:
         """Record a new place or new nicks of those who were asked."""
         self._change("UPDATE question SET place = ?, named = ? WHERE id = ?", place, json.dumps(named), id)
