@@ -143,6 +143,8 @@ async def _serve(config: AgentsConfig, agent: AgentConfig, listener: socket.sock
         supervisor=supervisor,
         on_status=notifier.status,
     )
+    # All credentials are read by now; programs that the agent starts must not find them.
+    drop_private_variables(os.environ)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, daemon.stop)
     watchdog = asyncio.create_task(keep_alive(notifier, interval_s, lambda: daemon.is_alive))
@@ -207,7 +209,7 @@ def _session_spec(agent: AgentConfig, server: str, listener: Path, proof: str) -
         proof,
     )
     shell = make_shell(agent_state_directory(agent.nick, os.environ), secrets, own["PATH"])
-    spec = SessionSpec(
+    return SessionSpec(
         directory=working_directory(agent.directory, agent.nick, os.environ),
         briefing=briefing(agent.nick, server, agent.channels, agent.instructions, skill),
         env={**own, **shell},
@@ -221,8 +223,6 @@ def _session_spec(agent: AgentConfig, server: str, listener: Path, proof: str) -
         else None,
         command=agent.acp_command if agent.agent == "acp" else agent.command,
     )
-    drop_private_variables(os.environ)
-    return spec
 
 
 def _make_parent(path: Path) -> Path:

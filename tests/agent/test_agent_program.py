@@ -156,6 +156,26 @@ def _name(pid: int) -> str:
     return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
+def variables_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/environ").read_text().split("\0")
+
+
+async def test_it_reads_its_credentials_and_hides_them_from_what_it_starts(ircd, model, home: Path):
+    credentials = home / "credentials"
+    credentials.mkdir()
+    (credentials / "anthropic").write_text("a key\n")
+    config = configure(home, ircd.port, key_credential="anthropic", key_variable="OWN_KEY")
+    env = {**model.env, "CREDENTIALS_DIRECTORY": str(credentials)}
+    program = Program("culture.daemons.agent", "spark-claude", "--config", config, home=home, env=env)
+    try:
+        await program.says("claude session started")
+        variables = variables_of(descendants(program.process.pid)[0])
+    finally:
+        program.stop()
+    assert "OWN_KEY=a key" in variables
+    assert not [each for each in variables if each.startswith("CREDENTIALS_DIRECTORY=")]
+
+
 async def test_terminating_it_ends_everything_in_order(ircd, agent, home):
     everyone = descendants(agent.process.pid)
     assert everyone

@@ -90,7 +90,7 @@ def test_an_upgrade_hands_over_what_all_agents_shared_in_version_0_1(spark: Host
         assert spark.run("stat", "--format=%U %G", path).stdout == f"{USER} {USER}\n"
     credentials = spark.path("/etc/culture/credentials")
     assert (credentials / "agents/spark-claude/anthropic").read_text() == "anthropic secret\n"
-    assert {each.name for each in credentials.iterdir()} == {"agents", "oper"}
+    assert {each.name for each in credentials.iterdir()} == {"agents", "bridge", "oper"}
     assert "LoadCredential" not in spark.path(drop_in).read_text()
     for unit, loaded in {SERVICE: {"culture_anthropic"}, "culture-ircd.service": {"culture_oper"}}.items():
         files = set(spark.run("ls", f"/run/credentials/{unit}").stdout.split())
