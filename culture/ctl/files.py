@@ -31,6 +31,17 @@ def write_below(root: Path, path: Path, text: str) -> Path:
     return file
 
 
+def remove_file(file: Path) -> None:
+    """Remove a file, and a directory of drop-ins if nothing else is in it. Report errors for people."""
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise NotAllowedError(f"cannot remove '{file}': {error.strerror}", hint="sudo !!") from None
+    if file.parent.suffix == ".d":
+        with contextlib.suppress(OSError):
+            file.parent.rmdir()
+
+
 def replace_file(file: Path, text: str) -> None:
     """Write a file and the directories above it. Report errors for people."""
     try:

@@ -201,7 +201,8 @@ def test_a_machine_that_is_not_in_the_fleet_has_to_be_named(tmp_path: Path, monk
 def test_a_power_cut_in_the_middle_of_an_apply_is_undone_at_the_boot(spark: Machine):
     """The record is on disk before the first file is written; culture-undo.service runs this verb."""
     before = spark.files()
-    undo = Undo("spark", {"/etc/culture/ircd.yaml": before["etc/culture/ircd.yaml"]}, {}, (), None)
+    files = {"/etc/culture/ircd.yaml": before["etc/culture/ircd.yaml"], f"/{DROP_IN}": None}
+    undo = Undo("spark", files, {}, (), None)
     record = Record(spark.root)
     with record.locked():
         record.begin(undo)

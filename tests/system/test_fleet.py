@@ -110,17 +110,18 @@ def test_an_apply_that_nobody_confirms_is_taken_back_in_time(spark: Host):
     assert "0 timers listed" in timers
 
 
-def test_a_boot_takes_back_what_was_not_confirmed(spark: Host):
-    before = spark.path("/etc/culture/ircd.yaml").read_text()
-    apply(spark, "hosts: [{name: spark, ircd: {motd: hello}}]\n", "--confirm-within", "600")
-
-    # As at a boot: the record is there, and no timer any more.
-    spark.systemctl("stop", "culture-undo-timeout.timer")
-    spark.systemctl("start", "culture-undo.service")
-
-    assert spark.property("culture-undo.service", "Result") == "success"
-    assert spark.path("/etc/culture/ircd.yaml").read_text() == before
-    assert spark.run("systemctl", "is-enabled", "culture-undo.service").stdout == "enabled\n"
+def test_a_boot_takes_back_what_was_not_confirmed(lab: Lab, installed: Path):
+    fleet = "hosts: [{name: spark, ircd: {motd: hello}}]\n"
+    with lab.boot(installed) as spark:
+        before = spark.path("/etc/culture/ircd.yaml").read_text()
+        apply(spark, fleet, "--confirm-within", "600")
+        assert spark.path("/etc/culture/ircd.yaml").read_text() != before
+        spark.cut_power()
+        with lab.boot(spark.written, installed) as again:
+            assert again.path("/etc/culture/ircd.yaml").read_text() == before
+            assert again.property("culture-undo.service", "Result") == "success"
+            assert again.property(IRCD, "ActiveState") == "active"
+            assert not again.path("/var/lib/culture/fleet/pending.json").exists()
 
 
 @pytest.mark.parametrize("text", ["hosts: [\n", "hosts: [{name: spark, adress: x}]\n"])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from culture.ctl import systemctl
-from culture.ctl.files import below, write_below
+from culture.ctl.files import below, remove_file, write_below
 from culture.ctl.fleet.plan import SERVER, Plan
 from culture.ctl.fleet.record import Record, Undo
 from culture.ctl.fleet.render import Files
@@ -89,10 +89,7 @@ def _follow_back(undo: Undo, *, is_booting: bool) -> None:
 def _write_files(texts: Mapping[Path, str | None], root: Path) -> None:
     for path, text in texts.items():
         if text is None:
-            file = below(root, path)
-            file.unlink(missing_ok=True)
-            if not any(file.parent.iterdir()):
-                file.parent.rmdir()
+            remove_file(below(root, path))
         else:
             write_below(root, path, text)
 
