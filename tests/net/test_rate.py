@@ -59,8 +59,8 @@ async def test_who_says_one_thing_at_a_time_is_not_heard_faster_than_allowed(eve
             ori.send(f"PRIVMSG #a :{said}")
             await bo.until(f"PRIVMSG #a :{said}")
             said += 1
-        # Of what was there at once three lines were spent on the way in. On a busy machine the server may stop
-        # reading a little earlier, because the client used too much of its time.
+        # Of what was there at once three lines were spent on the way in. On a busy machine the server may
+        # stop reading a little earlier, because the client used too much of its time.
         assert 100 <= said <= 197 + MAX_LENT_TOKENS
 
 

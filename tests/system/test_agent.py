@@ -50,7 +50,8 @@ async def test_the_status_and_the_journal_tell_the_story_of_the_turn(claude: Hos
         assert entry["CULTURE_BACKEND"] == "claude"
     assert end["CULTURE_OUTCOME"] == "answered"
     assert int(end["CULTURE_DURATION_MS"]) > 0
-    assert "CULTURE_COST_USD" not in end
+    # A rehearsal costs nothing.
+    assert end["CULTURE_COST_USD"] == "0.000000"
     eventually(
         lambda: "1 turn, last answered in" in claude.property(SERVICE, "StatusText"),
         within_s=5,

@@ -30,7 +30,7 @@ def test_a_bare_status_is_one_screen_of_the_installation_also_after_up_was_run(s
     assert len(lines) < 24
     assert lines[0].endswith(", configured in '/etc/culture'")
     assert lines[1].startswith("server: running: spark: ")
-    assert lines[2] == "agents: 1 running"
+    assert lines[2] == "agents: 1 idle"
     assert lines[-1].startswith("spark-claude  claude   idle ")
     assert lines[-1].split(" USD ")[1].strip().startswith("idle in #general")
     assert "spark-trial" not in screen
