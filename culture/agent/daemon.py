@@ -44,10 +44,10 @@ from culture.agent.turns.turns import Turns
 from culture.client.client import Client
 from culture.client.events import Echoed, Event, Joined, Left, Refused, Registered, Renamed, Said
 from culture.config.address import Address
+from culture.config.agent.loop_guard import LoopGuardConfig
+from culture.config.agent.trust import TrustConfig
+from culture.config.agent.webhooks import WebhooksConfig
 from culture.config.agents import AgentConfig, TurnsConfig
-from culture.config.loop_guard import LoopGuardConfig
-from culture.config.trust import TrustConfig
-from culture.config.webhooks import WebhooksConfig
 from culture.errors import CultureError
 from culture.store.agent.file import AgentFile
 

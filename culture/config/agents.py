@@ -9,14 +9,14 @@ from typing import Final, Literal, NamedTuple
 import yaml
 
 from culture.config.address import Address, TcpAddress, check_address, parse_address
-from culture.config.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfig
-from culture.config.loop_guard import LoopGuardConfig
-from culture.config.permissions import PermissionsConfig
+from culture.config.agent.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfig
+from culture.config.agent.loop_guard import LoopGuardConfig
+from culture.config.agent.permissions import PermissionsConfig
+from culture.config.agent.supervisor import HeartbeatConfig, SupervisorConfig, SupervisorOverride
+from culture.config.agent.thinking import ThinkingLevel
+from culture.config.agent.trust import TrustConfig
+from culture.config.agent.webhooks import WebhooksConfig
 from culture.config.rules import absolute_path, at_least, checked, credential_name, each
-from culture.config.supervisor import HeartbeatConfig, SupervisorConfig, SupervisorOverride
-from culture.config.thinking import ThinkingLevel
-from culture.config.trust import TrustConfig
-from culture.config.webhooks import WebhooksConfig
 from culture.errors import ConfigError, NoInputError, Problem
 from culture.names import (
     AGENT_NICK_LENGTH,

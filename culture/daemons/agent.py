@@ -40,9 +40,9 @@ from culture.agent.tools.model_tools import TOOLS, make_tools
 from culture.client.connection import tls_of
 from culture.commandline import Parser, daemon_parser
 from culture.config import loader, paths
+from culture.config.agent.supervisor import HeartbeatConfig
+from culture.config.agent.thinking import effort_of
 from culture.config.agents import AgentConfig, AgentsConfig, find_agent
-from culture.config.supervisor import HeartbeatConfig
-from culture.config.thinking import effort_of
 from culture.errors import ConfigError, Problem, UnavailableError
 from culture.net.listen.listeners import FOR_THE_OWNER, listening
 from culture.rehearsal.environment import REHEARSING

@@ -33,10 +33,10 @@ from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.webhooks import Webhooks
 from culture.agent.turns.gate import Gate
 from culture.config.address import Address, TcpAddress, UnixAddress
+from culture.config.agent.trust import TrustConfig
+from culture.config.agent.webhooks import WebhooksConfig
 from culture.config.agents import AgentConfig, TurnsConfig
 from culture.config.loader import parse
-from culture.config.trust import TrustConfig
-from culture.config.webhooks import WebhooksConfig
 from culture.errors import CultureError
 from culture.net.listen.listeners import FOR_THE_OWNER, open_listener
 from culture.rehearsal.environment import environment

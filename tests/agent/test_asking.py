@@ -15,7 +15,7 @@ from culture.agent.questions.wording import is_question
 from culture.agent.turns.turns import Turns
 from culture.client.client import Sent
 from culture.client.events import Said
-from culture.config.trust import TrustConfig
+from culture.config.agent.trust import TrustConfig
 from culture.errors import TemporaryError, UnavailableError
 from culture.store.agent.file import AgentFile
 from culture.store.agent.questions import QuestionKind, StoredQuestion

@@ -8,7 +8,7 @@ from support.ntfy import Ntfy, ntfy_server
 
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.webhooks import Notification, WebhookEvent, Webhooks
-from culture.config.webhooks import WebhooksConfig
+from culture.config.agent.webhooks import WebhooksConfig
 
 # It downloads the server once.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]

@@ -9,8 +9,8 @@ from aiohttp import web
 
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.webhooks import MAX_PENDING, Notification, WebhookEvent, Webhooks, make_request
+from culture.config.agent.webhooks import WebhooksConfig
 from culture.config.loader import parse
-from culture.config.webhooks import WebhooksConfig
 from culture.errors import ConfigError, TemporaryError
 
 CRASH = Notification(

@@ -2,9 +2,9 @@
 
 import pytest
 
+from culture.config.agent.thinking import effort_of
 from culture.config.agents import AgentsConfig
 from culture.config.loader import parse
-from culture.config.thinking import effort_of
 from culture.errors import ConfigError
 from culture.names import agent_user
 

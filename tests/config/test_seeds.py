@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from culture.config.agent.supervisor import SupervisorConfig
 from culture.config.agents import AgentsConfig
 from culture.config.loader import load, parse
-from culture.config.supervisor import SupervisorConfig
 
 SEEDS = Path(__file__).with_name("seeds")
 SUPERVISOR = SupervisorConfig(model="claude-sonnet-4-6", thinking="medium")

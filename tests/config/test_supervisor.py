@@ -2,9 +2,9 @@
 
 import pytest
 
+from culture.config.agent.supervisor import SupervisorConfig
 from culture.config.agents import AgentsConfig
 from culture.config.loader import parse
-from culture.config.supervisor import SupervisorConfig
 from culture.errors import ConfigError
 
 

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from culture import __version__
+from culture.config.agent.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfig
+from culture.config.agent.loop_guard import LoopGuardConfig
+from culture.config.agent.permissions import PermissionRule, PermissionsConfig
+from culture.config.agent.supervisor import HeartbeatConfig, SupervisorConfig
+from culture.config.agent.trust import TrustConfig
+from culture.config.agent.webhooks import WebhooksConfig
 from culture.config.agents import AgentConfig, AgentsConfig, ServerConfig, TurnsConfig
 from culture.config.bridge import BridgeClient, BridgeConfig, BridgeLimits, BridgeTls
-from culture.config.budgets import AgentBudgetsConfig, BudgetsConfig, PriceConfig
 from culture.config.fleet.model import DefaultsConfig, FleetConfig, FleetLinkConfig, HostConfig
 from culture.config.ircd import AccountsConfig, IrcdConfig, Limits, OidcConfig, OperConfig, Sts, Tls
 from culture.config.links import LinkConfig, MeshConfig
-from culture.config.loop_guard import LoopGuardConfig
-from culture.config.permissions import PermissionRule, PermissionsConfig
 from culture.config.skills import BUILT_IN, HistoryConfig, LoggerConfig
-from culture.config.supervisor import HeartbeatConfig, SupervisorConfig
-from culture.config.trust import TrustConfig
-from culture.config.webhooks import WebhooksConfig
 from culture.ctl.main import VERBS
 from culture.ircd.commands.table import COMMANDS
 from culture.protocol import numerics

@@ -12,7 +12,7 @@ from culture.agent.turns.interruption import Fate, Interruption
 from culture.agent.turns.turn_loop import TurnLoop
 from culture.client.client import Client
 from culture.client.events import Event, HaltChanged
-from culture.config.loop_guard import LoopGuardConfig
+from culture.config.agent.loop_guard import LoopGuardConfig
 from culture.store.agent.file import AgentFile
 
 

@@ -14,7 +14,7 @@ from culture.agent.authority.likeness import is_alike
 from culture.agent.inbox.attention import is_from_agent, is_person
 from culture.agent.turns.gate import HeldBack, HoldKind
 from culture.client.events import Said
-from culture.config.loop_guard import LoopGuardConfig
+from culture.config.agent.loop_guard import LoopGuardConfig
 from culture.names import Folded, fold
 from culture.protocol.authority.hops import HopCounter
 from culture.protocol.authority.senders import HOPS_TAG

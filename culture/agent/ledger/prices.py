@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from culture.agent.contract import Usage
+from culture.config.agent.budgets import PriceConfig
 from culture.config.agents import AgentConfig, AgentsConfig
-from culture.config.budgets import PriceConfig
 from culture.errors import ConfigError, Problem
 from culture.store.ledger.records import Use, micro_usd
 

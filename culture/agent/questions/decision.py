@@ -5,7 +5,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from culture.config.trust import TrustConfig
+from culture.config.agent.trust import TrustConfig
 from culture.store.agent.questions import QuestionKind, Standing, StoredQuestion, Vote
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from culture.agent.questions.wording import told
 from culture.agent.turns.prompt import ANSWER_CONCERN
-from culture.config.trust import TrustConfig
+from culture.config.agent.trust import TrustConfig
 from culture.names import is_channel
 from culture.protocol.plain_text import neutral
 from culture.store.agent.questions import QuestionKind, Standing, StoredQuestion

@@ -35,7 +35,7 @@ from culture.agent.reporting.alerts import Alert, AlertKind
 from culture.agent.turns.turns import Turns
 from culture.client.events import Said
 from culture.client.splitting import one_line
-from culture.config.trust import TrustConfig
+from culture.config.agent.trust import TrustConfig
 from culture.errors import CultureError, TemporaryError
 from culture.names import fold
 from culture.store.agent.questions import (

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from culture.agent.backend.permission import is_irc_command, plain_words
 from culture.agent.contract import PermissionRequest
-from culture.config.permissions import PermissionRule, PermissionsConfig
+from culture.config.agent.permissions import PermissionRule, PermissionsConfig
 
 Verdict = Literal["allow", "ask", "deny"]
 

@@ -21,8 +21,8 @@ from culture.agent.turns.turn_loop import TurnLoop
 from culture.agent.turns.turns import Turns
 from culture.client.client import Client, Sent
 from culture.client.events import Said
+from culture.config.agent.trust import TrustConfig
 from culture.config.agents import AgentConfig
-from culture.config.trust import TrustConfig
 from culture.store.agent.questions import QuestionKind, StoredQuestion
 from culture.store.ledger.records import Scope
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from culture.agent.reporting.journal_events import JournalEvents
-from culture.config.webhooks import WebhooksConfig
+from culture.config.agent.webhooks import WebhooksConfig
 from culture.errors import ConfigError, Problem
 
 TIMEOUT_S: Final = 5.0

@@ -5,7 +5,7 @@ import re
 from typing import Final
 
 from culture.agent.contract import Assistant, ContextChanged, Message, Result, ToolUse
-from culture.config.supervisor import HeartbeatConfig
+from culture.config.agent.supervisor import HeartbeatConfig
 
 # The tool, and the command in a shell.
 _IRC_READ: Final = re.compile(r"\birc[ _]read\b|irc_read")

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from culture.agent.backends.table import KEY_VARIABLES, key_variables
 from culture.agent.contract import SessionSpec
+from culture.config.agent.supervisor import SupervisorConfig
+from culture.config.agent.thinking import effort_of
 from culture.config.agents import AgentConfig
-from culture.config.supervisor import SupervisorConfig
-from culture.config.thinking import effort_of
 
 
 def judge_session(

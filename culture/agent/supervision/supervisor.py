@@ -27,7 +27,7 @@ from culture.agent.supervision.ladder import Escalating, Intervention, Ladder
 from culture.agent.supervision.spending_bound import SpendingBound, tokens_of
 from culture.agent.supervision.verdict import Verdict, VerdictKind, parse_verdict
 from culture.agent.supervision.window import Window
-from culture.config.supervisor import HeartbeatConfig, SupervisorConfig
+from culture.config.agent.supervisor import HeartbeatConfig, SupervisorConfig
 from culture.errors import CultureError
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from culture.agent.authority.likeness import is_alike
 from culture.agent.authority.loop_guard import LoopGuard
 from culture.agent.turns.gate import HoldKind
 from culture.client.events import Said
-from culture.config.loop_guard import LoopGuardConfig
+from culture.config.agent.loop_guard import LoopGuardConfig
 from culture.store.agent.file import AgentFile
 from culture.store.agent.queue import QueuedMessage, QueueEntry, QueueState
 

@@ -10,8 +10,8 @@ import pytest
 from culture.agent.ledger.cost_control import CostSettings
 from culture.agent.ledger.limits import make_limits
 from culture.agent.ledger.settings import cost_settings
+from culture.config.agent.budgets import BudgetsConfig
 from culture.config.agents import AgentConfig, AgentsConfig
-from culture.config.budgets import BudgetsConfig
 from culture.store.ledger.file import FILE, LedgerFile
 
 MakeCosts = Callable[..., CostSettings]

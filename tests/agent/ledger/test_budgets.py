@@ -5,7 +5,7 @@ import asyncio
 from support.irc import Plain
 
 from culture.agent.contract import Result, Usage, UsageReport
-from culture.config.webhooks import WebhooksConfig
+from culture.config.agent.webhooks import WebhooksConfig
 from culture.store.ledger.records import Hold, Spender, Use, micro_usd
 
 DAY_S = 86400.0

@@ -6,8 +6,8 @@ import pytest
 
 from culture.agent.contract import Usage
 from culture.agent.ledger.prices import PriceList, check_budgets, cost_of
+from culture.config.agent.budgets import PriceConfig
 from culture.config.agents import AgentsConfig
-from culture.config.budgets import PriceConfig
 from culture.config.loader import parse
 from culture.errors import ConfigError
 

@@ -5,7 +5,7 @@ import time
 from support.irc import Plain
 
 from culture.agent.contract import RateLimit
-from culture.config.webhooks import WebhooksConfig
+from culture.config.agent.webhooks import WebhooksConfig
 
 ALERTS = WebhooksConfig(irc_channel="#alerts")
 

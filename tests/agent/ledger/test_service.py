@@ -14,8 +14,8 @@ from support.program import Program
 from culture.agent.ledger.client import LedgerClient
 from culture.agent.ledger.limits import make_limits
 from culture.agent.ledger.service import LedgerService
+from culture.config.agent.budgets import BudgetsConfig
 from culture.config.agents import AgentConfig, AgentsConfig
-from culture.config.budgets import BudgetsConfig
 from culture.errors import NotAllowedError, UnavailableError, UsageError
 from culture.store.ledger.file import FILE, LedgerFile
 from culture.store.ledger.records import Hold, Limit, Quota, Spender, Told, Use, micro_usd

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from culture.agent.contract import DeferCall, PermissionRequest
-from culture.config.permissions import PermissionRule, PermissionsConfig
-from culture.config.trust import TrustConfig
+from culture.config.agent.permissions import PermissionRule, PermissionsConfig
+from culture.config.agent.trust import TrustConfig
 
 REMOVE = PermissionRequest("Bash", "rm -rf build", {"command": "rm -rf build"})
 DEFERRABLE = PermissionRequest("Bash", "rm -rf build", {"command": "rm -rf build"}, "toolu_1", can_defer=True)

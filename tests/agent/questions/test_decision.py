@@ -6,7 +6,7 @@ import pytest
 
 from culture.agent.questions.decision import Answered, Undecided, decide
 from culture.agent.questions.wording import DECISION
-from culture.config.trust import TrustConfig
+from culture.config.agent.trust import TrustConfig
 from culture.store.agent.questions import QuestionKind, QuestionState, Standing, StoredQuestion, Vote
 
 ASKED_MS = 1_000_000

@@ -7,8 +7,8 @@ import pytest
 from support.irc import connected
 
 from culture.agent.questions.waiting import NotAnsweredError
-from culture.config.trust import TrustConfig
-from culture.config.webhooks import WebhooksConfig
+from culture.config.agent.trust import TrustConfig
+from culture.config.agent.webhooks import WebhooksConfig
 from culture.errors import UsageError
 
 pytestmark = pytest.mark.parametrize("ircd", [{"nick_policy": "open"}], indirect=True)

@@ -6,9 +6,9 @@ import pytest
 
 from culture.agent.contract import PermissionRequest
 from culture.agent.questions.rules import PermissionRules
+from culture.config.agent.permissions import PermissionRule, PermissionsConfig
 from culture.config.agents import AgentsConfig
 from culture.config.loader import parse
-from culture.config.permissions import PermissionRule, PermissionsConfig
 from culture.errors import ConfigError
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from culture.agent.contract import Assistant, ContextChanged, Result, Text, ToolUse
 from culture.agent.supervision.heartbeat import Heartbeat
+from culture.config.agent.supervisor import HeartbeatConfig
 from culture.config.loader import parse
-from culture.config.supervisor import HeartbeatConfig
 from culture.errors import ConfigError
 
 WORDS = Assistant("m", (Text("working"),))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from culture.agent.contract import SessionSpec
 from culture.agent.supervision.judge_session import judge_session
+from culture.config.agent.supervisor import SupervisorConfig
 from culture.config.agents import AgentConfig
-from culture.config.supervisor import SupervisorConfig
 
 CODEX = AgentConfig("spark-codex", agent="codex", model="o3")
 SPEC = SessionSpec(

@@ -15,8 +15,8 @@ from support.judge import ScriptedJudge
 from culture.agent.contract import Message, Usage, UsageReport
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.supervision.supervisor import Supervisor
-from culture.config.supervisor import HeartbeatConfig, SupervisorConfig
-from culture.config.webhooks import WebhooksConfig
+from culture.config.agent.supervisor import HeartbeatConfig, SupervisorConfig
+from culture.config.agent.webhooks import WebhooksConfig
 
 Steps = Callable[[int], list[Message]]
 # People are told from guests by the user that their connection comes from.

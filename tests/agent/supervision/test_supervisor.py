@@ -10,7 +10,7 @@ from support.judge import ScriptedJudge
 from culture.agent.contract import Message, Result, Usage, WatchedTask
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.supervision.supervisor import Supervisor
-from culture.config.supervisor import HeartbeatConfig, SupervisorConfig
+from culture.config.agent.supervisor import HeartbeatConfig, SupervisorConfig
 from culture.errors import UnavailableError
 
 OTHER = WatchedTask("t2", "say hello", "spark-bo in private")

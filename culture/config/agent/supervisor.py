@@ -3,8 +3,8 @@
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
+from culture.config.agent.thinking import ThinkingLevel
 from culture.config.rules import at_least, checked, credential_name
-from culture.config.thinking import ThinkingLevel
 
 BACKENDS: Final = ("claude", "codex", "copilot", "acp")
 
