@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from culture.agent.reporting.state import AgentState, Situation
 from culture.agent.skill.calling import NobodyAnswersError, call
@@ -21,14 +21,21 @@ AGENT_COLUMNS: Final = ("NICK", "BACKEND", "STATE", "SINCE", "WAITING", "TODAY",
 # How long the list waits for an agent that hangs.
 _ANSWER_TIMEOUT_S: Final = 2.0
 # The state of an agent that the user may not ask.
-_UNKNOWN: Final = "unknown"
+UNKNOWN: Final = "unknown"
+
+
+class Report(NamedTuple):
+    """What is known about an agent: a row for `list-agents`, and its own status if it answered."""
+
+    row: Row
+    screen: dict[str, Any] | None
 
 
 def agent_rows(file: Path) -> tuple[list[Row], dict[str, systemctl.Unit]]:
     """Return a row for each agent of agents.yaml, and the units of Culture that systemd has loaded."""
     agents = loader.load(file, AgentsConfig).agents
-    units = _units(agents) if is_installation(file) else {}
-    return [_row(agent, units, is_installation(file)) for agent in agents], units
+    units = units_of(agents) if is_installation(file) else {}
+    return [query(agent, units, is_service=is_installation(file)).row for agent in agents], units
 
 
 def is_installation(file: Path) -> bool:
@@ -55,7 +62,8 @@ def elapsed(since: str | None, now_s: float) -> str:
     return f"{seconds} s"
 
 
-def _units(agents: tuple[AgentConfig, ...]) -> dict[str, systemctl.Unit]:
+def units_of(agents: tuple[AgentConfig, ...]) -> dict[str, systemctl.Unit]:
+    """Return the units of Culture that systemd has loaded; none where systemd does not run."""
     try:
         return systemctl.show(["culture-*", *(unit_of(agent.nick) for agent in agents)])
     except UnavailableError:
@@ -63,7 +71,8 @@ def _units(agents: tuple[AgentConfig, ...]) -> dict[str, systemctl.Unit]:
         return {}
 
 
-def _row(agent: AgentConfig, units: Mapping[str, systemctl.Unit], is_service: bool) -> Row:
+def query(agent: AgentConfig, units: Mapping[str, systemctl.Unit], *, is_service: bool) -> Report:
+    """Ask an agent for its status, unless its service does not run."""
     unit = units.get(unit_of(agent.nick))
     service = systemctl.state_of(unit) if is_service else ""
     text = (unit or {}).get("StatusText", "")
@@ -71,12 +80,12 @@ def _row(agent: AgentConfig, units: Mapping[str, systemctl.Unit], is_service: bo
     # A connection to the socket of a stopped service would start the service.
     if service not in ("", "running"):
         situation = Situation(AgentState.DEAD, systemctl.changed_s(unit), f"the service is {service}")
-        return {**row, **situation.as_json(), **_unanswered(text or situation.why)}
+        return Report({**row, **situation.as_json(), **_unanswered(text or situation.why)}, None)
     try:
-        screen = _ask(agent.nick)
+        screen = dict(ask_at_once(agent.nick, "status")["screen"])
     except NotAllowedError:
         why = "permission denied: only root and the agent's user may query it"
-        return {**row, "state": _UNKNOWN, "since": None, "why": why, **_unanswered(text or why)}
+        return Report({**row, "state": UNKNOWN, "since": None, "why": why, **_unanswered(text or why)}, None)
     except CultureError as error:
         is_dead = isinstance(error, NobodyAnswersError) and not service
         situation = (
@@ -84,18 +93,18 @@ def _row(agent: AgentConfig, units: Mapping[str, systemctl.Unit], is_service: bo
             if is_dead
             else Situation(AgentState.HUNG, None, f"its process does not answer: {error}")
         )
-        return {**row, **situation.as_json(), **_unanswered(situation.why)}
+        return Report({**row, **situation.as_json(), **_unanswered(situation.why)}, None)
     today = screen["today"]["cost_usd"]
     answered = {"status": screen["status"], "waiting": screen["queue"]["queued"], "cost_usd_today": today}
-    return {**row, **screen["state"], **answered}
+    return Report({**row, **screen["state"], **answered}, screen)
 
 
 def _unanswered(status: str) -> Row:
     return {"status": status, "waiting": None, "cost_usd_today": None}
 
 
-def _ask(nick: str) -> dict[str, Any]:
-    """Return the status that the agent reports."""
+def ask_at_once(nick: str, what: str) -> dict[str, Any]:
+    """Return what a running agent reports, and wait only briefly for it."""
     path = paths.agent_socket(nick, {**os.environ, "CULTURE_SOCKET": ""})
-    request = {"type": "status", "by": "person"}
-    return dict(call(path, request, wait_s=0.0, answer_timeout_s=_ANSWER_TIMEOUT_S)["screen"])
+    request = {"type": what, "by": "person"}
+    return call(path, request, wait_s=0.0, answer_timeout_s=_ANSWER_TIMEOUT_S)

@@ -67,6 +67,7 @@ VERBS = {
     "show": Verb("Print the properties of an agent, for programs", "verbs.agents.show"),
     "skills": Verb("Install the irc skill for your coding sessions", "verbs.host.skills"),
     "status": Verb("Show the status of this host or of one agent", "verbs.agents.status"),
+    "top": Verb("Show agents, questions and links on a live screen", "top.top"),
     "undo": Verb("Take the last apply back", "verbs.fleet.undo"),
     "unhalt": Verb("Let agents work again after a halt", "verbs.server.unhalt"),
     "units": Verb("Write systemd drop-ins from agents.yaml", "units.units"),

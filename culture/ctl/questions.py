@@ -45,7 +45,12 @@ def _rows(nick: str) -> list[Row]:
     try:
         return list(ask(nick, {"type": "questions"})["questions"])
     except UnavailableError:
-        directory = state_directory(nick)
+        return stored_rows(nick)
+
+
+def stored_rows(nick: str) -> list[Row]:
+    """Return the open questions in the file of an agent, whether it runs or not."""
+    directory = state_directory(nick)
     if directory is None:
         return []
     with stored_questions(directory) as (questions, _):

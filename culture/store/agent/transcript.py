@@ -22,6 +22,8 @@ HEAD_CHARS: Final = 6000
 TAIL_CHARS: Final = 2000
 # How many steps are removed at a time.
 _BATCH: Final = 10
+# How many tool calls and results are searched for a call that runs.
+_RECENT_CALLS: Final = 64
 _SIZE: Final = "length(CAST(text AS BLOB)) + length(CAST(tail AS BLOB)) + 100"
 
 
@@ -206,6 +208,22 @@ class TranscriptReader:
             (turn, after),
         )
         return [KeptStep(*row)._replace(kind=StepKind(row[3]), failed=bool(row[-1])) for row in rows]
+
+    def running_tool(self, turn: str) -> Step | None:
+        """Return the latest tool call of a turn that has not returned yet."""
+        rows = self._connection.execute(
+            """
+            SELECT kind, text, name, call FROM step
+            WHERE turn = (SELECT number FROM turn WHERE id = ? ORDER BY number DESC LIMIT 1)
+              AND kind IN ('tool', 'result')
+            ORDER BY number DESC LIMIT ?
+            """,
+            (turn, _RECENT_CALLS),
+        )
+        steps = [Step(StepKind(kind), *others) for kind, *others in rows]
+        returned = {step.call for step in steps if step.kind is StepKind.RESULT}
+        calls = (step for step in steps if step.kind is StepKind.TOOL)
+        return next((step for step in calls if step.call not in returned), None)
 
 
 @contextlib.contextmanager
