@@ -94,6 +94,8 @@ def query(agent: AgentConfig, units: Mapping[str, systemctl.Unit], *, is_service
             else Situation(AgentState.HUNG, None, f"its process does not answer: {error}")
         )
         return Report({**row, **situation.as_json(), **_unanswered(situation.why)}, None)
+    # During an upgrade an agent of the version before may answer, which does not tell its state.
+    screen.setdefault("state", {"state": UNKNOWN, "since": None, "why": "the agent runs an older version"})
     today = screen["today"]["cost_usd"]
     answered = {"status": screen["status"], "waiting": screen["queue"]["queued"], "cost_usd_today": today}
     return Report({**row, **screen["state"], **answered}, screen)
