@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from culture.agent.questions.records import QuestionRecords
 from culture.agent.reporting.state import AgentState
 from culture.config import paths
+from culture.ctl import agents
 from culture.ctl.agents import UNKNOWN, Report
 from culture.ctl.main import run
 from culture.ctl.top import collect
@@ -377,6 +378,7 @@ def test_an_agent_that_misses_the_deadline_is_a_row_and_is_asked_by_one_thread_o
     home: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(collect, "DEADLINE_S", 0.2)
+    monkeypatch.setattr(agents, "_ANSWER_TIMEOUT_S", 600.0)
     path = paths.agent_socket("spark-codex", {**os.environ, "CULTURE_SOCKET": ""})
     path.parent.mkdir(parents=True, exist_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -387,7 +389,8 @@ def test_an_agent_that_misses_the_deadline_is_a_row_and_is_asked_by_one_thread_o
             hung = collector.snapshot().agent("spark-codex")
             assert hung is not None
             assert (hung.group, hung.state, hung.why) == (Group.NEEDS_YOU, "hung", "no answer within 0 s")
-        listener.setblocking(False)
+        listener.settimeout(30)
         first, _ = listener.accept()
+        listener.setblocking(False)
         with first, pytest.raises(BlockingIOError):
             listener.accept()

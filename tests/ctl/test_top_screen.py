@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import sys
@@ -36,9 +37,9 @@ class Terminal:
         answer, _ = await process.communicate()
         return answer.decode()
 
-    async def open(self, *, term: str = "screen-256color", before: str = "true") -> None:
+    async def open(self, *variables: str, term: str = "screen-256color", before: str = "true") -> None:
         """Run culturectl top; the terminal shows its exit status when it has ended."""
-        environment = f"CULTURE_HOME={self._home} TERM={term}"
+        environment = " ".join((f"CULTURE_HOME={self._home}", f"TERM={term}", *variables))
         program = f"env {environment} {sys.executable} -m culture.ctl.main top"
         shell = f"{before}; {program}; echo ended with $?; exec cat"
         await self.tmux("new-session", "-d", "-x", "100", "-y", "30", shell)
@@ -63,12 +64,13 @@ class Terminal:
             raise AssertionError(f"{parts} is not on the screen:\n{screen}") from None
 
     async def select(self, name: str) -> None:
-        """Move the mark to the row of an agent, as a person does who looks where it is."""
-        await self.press("Home")
-        async with asyncio.timeout(DEADLINE_S):
-            while f"> {name}" not in await self.screen():
-                await self.press("Down")
-                await asyncio.sleep(0.3)
+        """Move the mark to the row of an agent, as a person does who looks where both are."""
+        rows = re.findall(r"^(>| ) (q\w+|spark-\w+) ", await self.screen(), re.MULTILINE)
+        names = [row for _, row in rows]
+        mark = next(index for index, (marked, _) in enumerate(rows) if marked == ">")
+        steps = names.index(name) - mark
+        await self.press(*["Down" if steps > 0 else "Up"] * abs(steps))
+        await self.shows(f"> {name}")
 
 
 @pytest.fixture
@@ -182,8 +184,7 @@ async def test_a_hung_agent_is_a_row_and_does_not_hold_up_the_screen(host: Host,
     await terminal.shows("IDLE (2)")
     host.worker.process.send_signal(signal.SIGSTOP)
     try:
-        screen = await terminal.shows("spark-worker  hung", "IDLE (1)")
-        assert "its process does not answer" in screen
+        await terminal.shows("spark-worker  hung", "IDLE (1)", "its process does not answer")
         await terminal.tmux("resize-window", "-x", "60", "-y", "14")
         await terminal.shows("AGENT         SINCE   DOING")
         await terminal.tmux("resize-window", "-x", "120", "-y", "30")
@@ -202,6 +203,16 @@ async def test_a_terminal_without_a_cursor_gets_a_table(home: Path, terminal: Te
     screen = await terminal.shows("ended with 0")
     assert screen.startswith("GROUP        NAME          STATE")
     assert "not running  spark-claude  dead" in screen
+
+
+async def test_without_colours_and_utf_8_the_screen_is_readable(home: Path, terminal: Terminal):
+    (home / "agents.yaml").write_text("agents: [{nick: spark-claude}]\n")
+    await terminal.open("NO_COLOR=1", "LC_ALL=C")
+    await terminal.shows("> spark-claude  dead", "-- spark-claude ---")
+    screen = await terminal.tmux("capture-pane", "-p", "-e")
+    # Colours are 30 to 37 for text and 40 to 47 behind it; 39 and 49 are the terminal's own.
+    assert not re.search(r"\x1b\[(\d+;)*[34][0-7]m", screen)
+    assert re.search(r"7m(\x1b\[\d+m)*> spark-claude", screen)
 
 
 async def test_the_program_ends_when_its_terminal_goes_away(home: Path, terminal: Terminal, eventually):

@@ -195,11 +195,14 @@ class _Screen:
 
 def _attributes() -> dict[Style, int]:
     attributes = dict(_ATTRIBUTES)
-    # https://no-color.org: any value but an empty one switches colours off.
-    if not curses.has_colors() or os.environ.get("NO_COLOR"):
+    if not curses.has_colors():
         return attributes
     with contextlib.suppress(curses.error):
+        # Otherwise curses paints the whole screen white on black.
         curses.use_default_colors()
+        # https://no-color.org: any value but an empty one switches colours off.
+        if os.environ.get("NO_COLOR"):
+            return attributes
         for number, (style, colour) in enumerate(_COLOURS.items(), 1):
             curses.init_pair(number, colour, -1)
             attributes[style] |= curses.color_pair(number)
