@@ -193,6 +193,22 @@ def test_a_turn_that_runs_over_midnight_belongs_to_the_day_of_its_reservation(
     assert [row.name for row in ledger.report("day")] == [local_day(NOON)]
 
 
+def test_a_turn_that_runs_over_midnight_grows_only_within_the_budget_of_its_own_day(
+    open_ledger: Open, clock: Clock
+):
+    ledger = open_ledger(agent=3)
+    ledger.reserve(hold("a", 1))
+    clock.now += DAY_S
+
+    assert ledger.extend("a", micro_usd(2)).is_granted
+    refused = ledger.extend("a", 1)
+
+    assert refused.shortage is not None
+    # People are asked to raise budgets of today only.
+    assert not refused.news
+    assert ledger.reserve(hold("b", 3)).is_granted
+
+
 def test_people_may_raise_a_budget_for_the_day(open_ledger: Open, clock: Clock):
     ledger = open_ledger(agent=1)
     ledger.book(hold("a"), used(1))

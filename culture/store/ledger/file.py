@@ -91,16 +91,21 @@ class LedgerFile:
             return Answer(self._shortage(agent, amount), self._quota(login))
 
     def extend(self, hold_id: str, amount: int) -> Answer:
-        """Add to a reservation whose turn needs more, if all budgets of the agent cover it."""
+        """Add to a reservation whose turn needs more, if all budgets of the agent cover it.
+
+        The budgets are those of the day on which the turn began, because the whole turn counts on that day.
+        """
         with self._at_once():
             row = self._connection.execute(
-                "SELECT agent FROM entries WHERE id = ? AND state = 'held'", (hold_id,)
+                "SELECT agent, day FROM entries WHERE id = ? AND state = 'held'", (hold_id,)
             ).fetchone()
             if row is None:
                 return Answer()
-            shortage = self._shortage(row[0], amount)
+            agent, day = row
+            shortage = self._shortage(agent, amount, day)
             if shortage is not None:
-                return Answer(shortage, news=self._exhausted(shortage, amount))
+                # The budget of a day that is over is nobody's business any more.
+                return Answer(shortage, news=self._exhausted(shortage, amount) if day == self._today else ())
             self._connection.execute("UPDATE entries SET held = held + ? WHERE id = ?", (amount, hold_id))
             return Answer()
 
@@ -258,7 +263,8 @@ class LedgerFile:
             },
         )
 
-    def _state(self, limit: Limit) -> BudgetState:
+    def _state(self, limit: Limit, day: str = "") -> BudgetState:
+        """Return what a budget has left on a day, or today."""
         column = "agent" if limit.scope == "agent" else "host"
         spent, held, raised = self._connection.execute(
             f"""
@@ -266,13 +272,13 @@ class LedgerFile:
               SELECT coalesce(sum(amount), 0) FROM raises WHERE day = :day AND scope = :scope AND name = :name
             ) FROM totals WHERE day = :day AND {column} = :name
             """,
-            {"day": self._today, "scope": limit.scope, "name": limit.name},
+            {"day": day or self._today, "scope": limit.scope, "name": limit.name},
         ).fetchone()
         return BudgetState(limit.scope, limit.name, limit.amount + raised, spent, held)
 
-    def _shortage(self, agent: str, amount: int) -> BudgetState | None:
+    def _shortage(self, agent: str, amount: int, day: str = "") -> BudgetState | None:
         """Return the first budget that does not cover an amount. A budget of 0 covers nothing, not even 0."""
-        states = (self._state(limit) for limit in self._limits_of(agent))
+        states = (self._state(limit, day) for limit in self._limits_of(agent))
         return next(
             (each for each in states if each.limit <= 0 or each.spent + each.held + amount > each.limit), None
         )
