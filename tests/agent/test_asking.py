@@ -179,6 +179,21 @@ async def test_a_reply_finds_its_own_question(agent):
     first.cancel()
 
 
+async def test_what_is_said_while_a_permission_is_pending_and_nobody_answers_aside_is_kept(agent, eventually):
+    command = '{"command": "git push"}'
+    options = ("yes", "no", "abort")
+    waiting = asyncio.create_task(
+        agent.questions.ask(QuestionKind.PERMISSION, "push?", "#ops", options=options, parameters=command)
+    )
+    await eventually(lambda: agent.file.questions.open() and agent.file.questions.open()[0].state == "posted")
+
+    assert agent.questions.take(said("spark-ori", "@spark-claude build the docs", "#ops"))
+
+    await eventually(lambda: [each.text for each in agent.unread] == ["@spark-claude build the docs"])
+    assert not waiting.done()
+    waiting.cancel()
+
+
 async def test_what_comes_after_the_waiting_is_delivered_as_a_message(agent):
     waiting = await agent.asks("#ops")
     assert agent.questions.targets() == ["#ops"]

@@ -254,7 +254,7 @@ class Questions:
         waiter = self._waiters.get(question.id)
         if waiter is not None and question.kind is QuestionKind.ASK:
             waiter.asked_back(said)
-        elif waiter is None:
+        else:
             self._actions.on_unread(said)
 
     def answer(self, id: str, text: str, by: str) -> StoredQuestion:
