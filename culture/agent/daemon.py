@@ -42,6 +42,7 @@ from culture.agent.turns.gate import Gate, Gates, OpenGate
 from culture.agent.turns.turn_loop import TurnLoop
 from culture.agent.turns.turns import Turns
 from culture.client.client import Client
+from culture.client.connection import PATIENCE, Patience
 from culture.client.events import Echoed, Event, Joined, Left, Refused, Registered, Renamed, Said
 from culture.config.address import Address
 from culture.config.agent.loop_guard import LoopGuardConfig
@@ -74,6 +75,7 @@ class AgentDaemon:
         loop_guard: LoopGuardConfig | None = None,
         passwords: Passwords = NO_PASSWORDS,
         tls: ssl.SSLContext | None = None,
+        patience: Patience = PATIENCE,
         buffer_size: int = 500,
         gate: Gate | None = None,
         supervisor: SupervisorBase | None = None,
@@ -97,7 +99,7 @@ class AgentDaemon:
         self._turns = Turns(clock=time.monotonic, new_id=lambda: secrets.token_hex(2))
         identity = identity_of(config, passwords)
         self._client = Client(
-            address, identity, self._location.channels, self._received, self._connection_lost, tls=tls
+            address, identity, self._location.channels, self._received, self._connection_lost, patience, tls
         )
         self._notices = Notices(config.nick, self._client, self._journal, self._webhooks)
         transcriber = Transcriber(file.transcript, self._journal, lambda: int(time.time() * 1000))
@@ -122,6 +124,7 @@ class AgentDaemon:
             interrupt=lambda interruption: self._turn_loop.interrupt(interruption),
             restart_backend=lambda: self._backend.restart(fresh=False),
             ask_to_raise=ask_to_raise(lambda: self._questions),
+            wall_clock=time.time,
         )
         self._authority = AgentAuthority(
             file, self._client, self._notices, lambda: self._turn_loop, loop_guard, people

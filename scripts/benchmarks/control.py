@@ -1,4 +1,4 @@
-"""What keeping an agent under control costs: supervisor tokens, model calls while idle, and time to halt.
+"""What control costs: supervisor tokens, model calls while idle, time to halt, and the gates of a turn.
 
 Real daemons and a real server. The agent's backend plays a script of steps and reports the tokens that a
 coding agent would use; the judge is the rehearsal model, which counts what it is asked.
@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from agent import daemon
+from gates import measure_gates
 from halting import measure_halting
 from network import ircd, plain_client
 
@@ -25,12 +26,15 @@ PROGRAM = Path(__file__).with_name("stepping_agent.py")
 SCRIPT = "rules: [{answer: [{text: OK}]}]"
 CHANNEL = "#control"
 LONG_S = 300.0
+RESERVATIONS = 1000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=int, default=200, metavar="N", help="steps of the long task (200)")
     parser.add_argument("--agents", type=int, default=20, metavar="N", help="how many idle daemons (20)")
-    parser.add_argument("--idle-s", type=float, default=60, metavar="S", help="how long they wait (60)")
+    parser.add_argument(
+        "--idle-s", type=float, default=60, metavar="S", help="how long they wait (60; 3600 is an hour)"
+    )
 
 
 def measure(options: argparse.Namespace) -> dict:
@@ -44,6 +48,7 @@ def in_words(figures: dict) -> str:
 async def _measure(steps: int, agents: int, idle_s: float) -> dict:
     with tempfile.TemporaryDirectory(prefix="culture-") as directory:
         home = Path(directory)
+        gates = measure_gates(home, RESERVATIONS)
         async with ircd(home) as port, _model() as (model, env), contextlib.AsyncExitStack() as stack:
             _configure(home, port, agents)
             env["CULTURE_BENCH_STEPS"] = str(steps)
@@ -66,6 +71,7 @@ async def _measure(steps: int, agents: int, idle_s: float) -> dict:
         "evaluations": len(judged),
         "tokens of the supervisor": spent,
         "share of the supervisor, %": round(100 * spent / agent_tokens, 2),
+        **{f"gates and ledger, {name}, ms": value for name, value in gates.items()},
         **halting,
     }
 

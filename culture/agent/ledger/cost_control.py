@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -60,8 +59,8 @@ class CostControl:
         wake: Callable[[], None],
         interrupt: Callable[[Interruption], object],
         restart_backend: Callable[[], Coroutine[Any, Any, None]],
+        wall_clock: Callable[[], float],
         ask_to_raise: AskToRaise | None = None,
-        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
         self._journal = journal
