@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from support.weekend.weekend import idle_model_calls, play_weekend
 
+# A weekend takes two seconds of a core, and much longer on a busy machine.
+pytestmark = pytest.mark.timeout(300)
 KEPT = sorted(int(path.stem) for path in (Path(__file__).parent / "seeds").glob("*.txt"))
 
 

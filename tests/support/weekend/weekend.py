@@ -186,6 +186,7 @@ async def _idle(loop: VirtualLoop, home: Path, hours: float) -> int:
     world.start()
     try:
         await asyncio.sleep(hours * HOUR_S)
+        assert all(agent.daemon.operations.whoami()["connected"] for agent in world.agents.values())
         return sum(world.behaviours.values()) + world.judged + len(world.asked_aside)
     finally:
         await world.close()
