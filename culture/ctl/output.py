@@ -66,6 +66,11 @@ def note(options: argparse.Namespace, text: str) -> None:
         print(text, file=sys.stderr)
 
 
+def ask(question: str) -> None:
+    """Print a question without a line end, to standard error: standard output is data."""
+    print(question, end="", file=sys.stderr, flush=True)
+
+
 def warn(text: str) -> None:
     """Print on standard error that part of the work failed, also with --quiet."""
     print(text, file=sys.stderr)

@@ -19,7 +19,7 @@ from support.watched import processes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-PATIENCE_S = 45.0
+PATIENCE_S = 90.0
 HOLD = "{delay_s: 2}"
 ASK = "{run: [irc, ask, spark-ori, --timeout, '2', 'may I?']}"
 SEND = "{run: [irc, send, '#general', '{question} done']}"

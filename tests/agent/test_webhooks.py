@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 from aiohttp import web
+from support.http import serving_http
 
 from culture.agent.reporting.journal_events import JournalEvents
 from culture.agent.reporting.webhooks import MAX_PENDING, Notification, WebhookEvent, Webhooks, make_request
@@ -47,14 +48,8 @@ async def receiver() -> AsyncIterator[Receiver]:
     receiver = Receiver()
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", receiver.handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    receiver.url = f"http://{host}:{port}"
-    yield receiver
-    await runner.cleanup()
+    async with serving_http(app) as receiver.url:
+        yield receiver
 
 
 async def test_an_error_is_posted_as_json(receiver: Receiver, caplog: pytest.LogCaptureFixture):

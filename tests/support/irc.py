@@ -31,9 +31,12 @@ class Plain:
 
     async def until(self, part: str) -> str:
         """Reads up to the first line that holds this."""
-        while part not in (line := await self.read()):
-            if not line:
-                raise AssertionError(f"the connection ended before '{part}': {self.seen[-5:]}")
+        try:
+            while part not in (line := await self.read()):
+                if not line:
+                    raise AssertionError(f"the connection ended before '{part}': {self.seen[-5:]}")
+        except TimeoutError as error:
+            raise TimeoutError(f"no '{part}' came after: {self.seen[-12:]}") from error
         return line
 
     async def close(self) -> None:

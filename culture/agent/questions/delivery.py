@@ -34,7 +34,8 @@ def timeout_prompt(question: StoredQuestion, trust: TrustConfig, now_ms: int) ->
     text = f"nobody answered within {trust.timeout}: {what}. A later answer still comes."
     lines = [text, f'You asked in {question.place}: "{told(question.text)}"']
     message = _message(question, "nobody", "\n".join(lines), now_ms)
-    return message._replace(msgid=message.msgid + _TIMEOUT, by_agent=False)
+    # No person spoke, so a conversation in which the agent stands down stays held back.
+    return message._replace(msgid=message.msgid + _TIMEOUT, by_agent=True)
 
 
 def is_timeout(message: QueuedMessage) -> bool:

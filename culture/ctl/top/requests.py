@@ -2,6 +2,7 @@
 
 import subprocess
 
+from culture.ctl import output
 from culture.ctl.agent_call import ask, operator_name
 from culture.ctl.questions import answer
 from culture.ctl.top.controls import Request
@@ -38,7 +39,7 @@ def follow_log(nick: str) -> str:
 
     try:
         program = find_program("culturectl")
-        print(f"The log of {nick}. Ctrl-C goes back to culturectl top.", flush=True)
+        output.warn(f"the log of {nick}; Ctrl-C goes back to culturectl top")
         done = subprocess.run(
             [program, "log", nick, "--follow"],
             stderr=subprocess.PIPE,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from support.activity import call, text
+from support.http import serving_http
 from support.irc import Plain
 from support.judge import ScriptedJudge
 
@@ -45,12 +46,8 @@ async def posted() -> AsyncIterator[tuple[str, list[dict[str, Any]]]]:
 
     app = web.Application()
     app.router.add_post("/", receive)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    yield f"http://{host}:{port}/", bodies
-    await runner.cleanup()
+    async with serving_http(app) as address:
+        yield f"{address}/", bodies
 
 
 async def does(agent: Any, steps: Sequence[list[Message]]) -> None:

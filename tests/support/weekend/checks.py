@@ -121,9 +121,8 @@ class Checks:
 
     def _check_chain(self, agent: "SimulatedAgent", prompt: str) -> None:
         found = [match for line in prompt.splitlines() if (match := _ASKED.fullmatch(line))]
-        if "[IRC answer to question" in prompt:
-            # The end of the agent's own question, by an answer or by its timeout, starts a turn with
-            # everything that waits in the conversation.
+        if "[IRC answer to question" in prompt and "nobody answered within" not in prompt:
+            # A person who answers the agent's question allows what waits in the conversation.
             return
         if not found or any(match["sender"] not in self._world.agents for match in found):
             return

@@ -79,6 +79,6 @@ def _complete(options: argparse.Namespace, host: str) -> dict[str, Any]:
 
 
 def _ask(what: str, default: str) -> str:
-    """Ask on standard error, because standard output is data."""
-    print(f"{what} [{default}]: " if default else f"{what}: ", end="", file=sys.stderr, flush=True)
+    """Ask the person at the terminal; an empty answer is the default."""
+    output.ask(f"{what} [{default}]: " if default else f"{what}: ")
     return sys.stdin.readline().strip() or default

@@ -76,5 +76,5 @@ def _wants_again(error: ConfigError) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     output.warn(describe("culturectl", error).rstrip())
-    print("edit again? [Y/n] ", end="", file=sys.stderr, flush=True)
+    output.ask("edit again? [Y/n] ")
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")

@@ -21,8 +21,12 @@ JUDGE = "rules: [{answer: [{text: 'OK, go on'}], usage: {input_tokens: 300, outp
 
 
 def side_request(model, words: str) -> str:
-    """Return the last request whose prompt has these words, as JSON."""
-    requests = [each.request for each in model.server.asked if words in each.request.conversation.prompt]
+    """Return the last request whose prompt has these words, as JSON.
+
+    Claude Code also asks for a title of the session, with the words in a `<session>`.
+    """
+    prompts = [(each.request.conversation.prompt, each.request) for each in model.server.asked]
+    requests = [request for prompt, request in prompts if words in prompt and "<session>" not in prompt]
     return json.dumps(requests[-1].body, ensure_ascii=False)
 
 
