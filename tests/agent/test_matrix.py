@@ -218,6 +218,10 @@ async def scene(home, model, eventually) -> AsyncIterator[Scene]:
 async def test_every_question_is_answered_once(scene, hit):
     asked = []
     for stage in STAGES:
+        if hit == "daemon" and stage is in_a_tool:
+            # A question of the agent survives its daemon, and the message waits for the answer:
+            # questions/test_killed.py has every stage of that.
+            continue
         question = f"{hit}-{stage.__name__}"
         await stage(scene, question)
 
